@@ -18,8 +18,11 @@ from django.utils.module_loading import import_string
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, site_in
 from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
-from django_sitemaps_plus.sources.context import default_language, surroundings_in
-from django_sitemaps_plus.sources.languages import languages_of
+from django_sitemaps_plus.sources.languages import (
+    default_language,
+    languages_of,
+    surroundings_in,
+)
 from django_sitemaps_plus.sources.related import path_model
 from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model

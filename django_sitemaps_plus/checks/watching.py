@@ -26,10 +26,13 @@ from django_sitemaps_plus.sources import (
     related,
 )
 from django_sitemaps_plus.sources.compiling import is_expression, is_path
-from django_sitemaps_plus.sources.fetching import has_windows
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
-from django_sitemaps_plus.sources.querysets import pages_by_key, queryset_of
+from django_sitemaps_plus.sources.querysets import (
+    has_windows,
+    pages_by_key,
+    queryset_of,
+)
 from django_sitemaps_plus.sources.reading import listed_rows, page_query
 from django_sitemaps_plus.tracking import relations
 from django_sitemaps_plus.tracking.databases import may_hold_changes

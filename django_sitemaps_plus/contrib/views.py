@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
-from functools import cache, partial, reduce
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import cache, cached_property, partial, reduce
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
-from django.contrib.sitemaps import views
+from django.conf import settings
+from django.contrib.sitemaps import Sitemap, views
 from django.contrib.sitemaps.views import SitemapIndexItem, x_robots_tag
 from django.contrib.sites.shortcuts import get_current_site
 from django.core.exceptions import BadRequest, ObjectDoesNotExist
 from django.core.paginator import EmptyPage, Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template import TemplateDoesNotExist
 from django.template.backends.django import DjangoTemplates
@@ -31,6 +33,7 @@ from django.utils.http import http_date
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.planning import Plan, first_plan
@@ -42,8 +45,14 @@ from django_sitemaps_plus.serving.live import (
     optional_lastmod,
 )
 from django_sitemaps_plus.serving.single_flight import SingleFlight
-from django_sitemaps_plus.sources import Tally, as_requested
-from django_sitemaps_plus.sources.printed import PrintedSource
+from django_sitemaps_plus.sources import Tally, as_requested, reader_of
+from django_sitemaps_plus.sources.contrib import (
+    OwnPagesReader,
+    SitemapReader,
+    SitemapSource,
+)
+from django_sitemaps_plus.sources.contrib_fields import aware, items_of
+from django_sitemaps_plus.sources.querysets import instances, limited, pages_by_key
 from django_sitemaps_plus.views.responses import read_only, respond
 from django_sitemaps_plus.views.sitemaps import put_off
 
@@ -265,3 +274,81 @@ class _Visit:
 
 def _is_small(value: _Answer | Plan) -> bool:
     return isinstance(value, Plan) or len(value.document.gzip) < MAX_BYTES
+
+
+class PrintedSource(SitemapSource):
+    """A contrib ``Sitemap`` as contrib's own view prints it."""
+
+    @property
+    def limit(self) -> int:  # type: ignore[override]
+        """The sitemap's limit, also contrib's 50,000."""
+        return self.own_limit
+
+
+class PrintedReader(SitemapReader):
+    """Reads the pages that contrib's index counts."""
+
+    @property
+    def planned_rows(self) -> int:
+        return self.rows_per_page
+
+    @cached_property
+    def _lastmods(self) -> list[Any]:
+        return []
+
+    @cached_property
+    def _zone(self) -> tzinfo | None:
+        return timezone.get_current_timezone() if settings.USE_TZ else None
+
+    @property
+    def newest(self) -> date | None:
+        """The newest lastmod of all rows that were rendered; None if one has none."""
+        try:
+            found = max(self._lastmods, default=None)
+        except TypeError:
+            return None
+        return found if isinstance(found, date) else None
+
+    def index_lastmod(self, seconds: int) -> Any:
+        """Return what the index says; None if pages kept so long may lack that edit.
+
+        Rows are not kept while all of them are asked. Contrib prints a naive datetime
+        without its zone, which no W3C date may lack, so here it gets one.
+        """
+        sitemap = self.source.make()
+        is_own = self.source.kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
+        if not is_own and callable(getattr(sitemap, "lastmod", None)):
+            items = items_of(sitemap)
+            if pages_by_key(items):
+                items = instances(items.order_by())
+            sitemap.items = lambda: items
+        found = aware(sitemap.get_latest_lastmod())
+        if isinstance(found, datetime):
+            age = datetime.now(UTC) - found
+            if timedelta() <= age < timedelta(seconds=seconds):
+                return None
+        return found
+
+    def _in_range(self, rows: QuerySet[Any], key_range: KeyRange) -> QuerySet[Any]:
+        # A single page keeps the order of items(), if they have one.
+        if key_range != EVERYTHING or not rows.ordered:
+            rows = super()._in_range(rows, key_range)
+        # Some may have come since it was planned.
+        return limited(rows, self.rows_per_page)
+
+    def _lastmod(self, value: Any) -> Any:
+        self._lastmods.append(value)
+        if isinstance(value, datetime):
+            if self._zone and value.tzinfo:
+                value = value.astimezone(self._zone)
+            value = value.date()
+        return value.isoformat() if isinstance(value, date) else value or None
+
+
+class PrintedPagesReader(PrintedReader, OwnPagesReader):
+    """Reads a class that decides itself what is on which page."""
+
+
+@reader_of.register
+def _reader_of_printed(source: PrintedSource) -> PrintedReader:
+    return (PrintedPagesReader if source.has_own_paging else PrintedReader)(source)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from .base import ModelSource, Source, ViewSource
-from .context import as_requested, surroundings
+from .base import ModelSource, Source, Under, ViewSource, under
 from .contrib import SitemapSource
+from .languages import as_requested, surroundings
 from .lines import Tally
 from .reading import Reader, reader_of
 from .route import Route
-from .trees import Under, under
 
 __all__ = [
     "ModelSource",

@@ -12,6 +12,8 @@ from typing import Any
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db.models import DateField, F, Field, Model, QuerySet
 from django.db.models.expressions import Combinable
+from django.db.models.sql.constants import LOUTER
+from django.db.models.sql.datastructures import Join
 
 from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.entries import CHANGEFREQS
@@ -29,12 +31,12 @@ from .columns import (
     constant,
     selected,
 )
-from .context import surroundings_in
 from .dates import date_column
 from .fields import FIELDS, MOBILE, columns_on, location_column
 from .images import held_images
-from .languages import language_lines, languages_of
+from .languages import language_lines, languages_of, surroundings_in
 from .lines import Lines
+from .querysets import plain
 from .related import (
     Narrow,
     Related,
@@ -160,6 +162,28 @@ def compile_lines(
     if location is not None:
         return columns, Lines(location, fields, source.on_error == "raise")
     return columns, language_lines(source, versions, getter, fields, site)
+
+
+def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
+    """Return the query that reads columns, as instances or as tuples.
+
+    The query is narrowed later, since a window function sees all rows.
+    """
+    if columns.of_instances:
+        selected: QuerySet[Any] = queryset.annotate(**columns.aliases())
+    else:
+        # That of a subclass may order columns anew, and undo it where it is iterated.
+        selected = plain(QuerySet.values_list(queryset, *columns.expressions))
+    # Let no row go for a column behind a FilteredRelation whose condition it misses:
+    # Django joins that of a foreign key that is not null as it joins the key itself.
+    joins, known = selected.query.alias_map, {*queryset.query.alias_map}
+    for alias, join in joins.items():
+        if alias in known or type(join) is not Join:
+            continue
+        parent = joins[join.parent_alias]
+        if join.filtered_relation or getattr(parent, "join_type", None) == LOUTER:
+            joins[alias] = join.promote()
+    return selected
 
 
 def _fields(

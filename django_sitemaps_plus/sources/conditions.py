@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from django_sitemaps_plus.outages import is_outage
 
-from .fetching import narrowed
 from .keys import key_field
+from .querysets import narrowed
 
 
 def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:

@@ -26,10 +26,10 @@ from .contrib_fields import (
     contrib_origin,
     items_of,
     methods_of,
+    models_of,
     own_getters,
 )
 from .dependencies import dependence
-from .fetching import instances, limited, narrowed
 from .fields import NAMESPACE_OF
 from .keys import KeySpace, has_text, key_field
 from .lines import CHUNK_ROWS, Lines, Tally, describe
@@ -38,7 +38,10 @@ from .querysets import (
     batches,
     by_key,
     in_range,
+    instances,
     keys_of,
+    limited,
+    narrowed,
     on_write_database,
     pages_by_key,
     position,
@@ -70,7 +73,7 @@ class SitemapSource(Source):
         #: ``GenericSitemap`` is known before.
         self.models = None
         with suppress(Exception):  # a property may need rows, or a request
-            self.models = _models_of(getattr(sitemap, "queryset", None)) or None
+            self.models = models_of(getattr(sitemap, "queryset", None)) or None
 
     @cached_property
     def sample(self) -> Any:
@@ -164,7 +167,7 @@ class SitemapSource(Source):
         A class with its own paging need not have any that works.
         """
         with suppress(Exception) if self.has_own_paging else nullcontext():
-            return _models_of(items_of(self.make()))
+            return models_of(items_of(self.make()))
         return ()
 
     def __repr__(self) -> str:
@@ -331,19 +334,3 @@ class OwnPagesReader(SitemapReader):
 @reader_of.register
 def _reader_of_sitemap(source: SitemapSource) -> SitemapReader:
     return (OwnPagesReader if source.has_own_paging else SitemapReader)(source)
-
-
-def _models_of(items: object) -> tuple[type[Model], ...] | None:
-    """Return the models of all items; none where one is not a row.
-
-    None for an empty list, which may have rows another time.
-    """
-    kinds: Iterable[Any] = ()
-    if isinstance(items, QuerySet):
-        kinds = [query.model for query in items.query.combined_queries or [items.query]]
-    elif isinstance(items, list | tuple):
-        kinds = map(type, items)
-        if not items:
-            return None
-    found = tuple(dict.fromkeys(kinds))
-    return found if all([issubclass(kind, Model) for kind in found]) else ()

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 from django.utils.functional import Promise
 
@@ -147,6 +148,22 @@ def contrib_origin(sitemap: Any, site: Site) -> str:
     except ValueError as error:
         words = f"get_protocol() and get_domain() give {origin!r}: {error}"
         raise ValueError(words) from error
+
+
+def models_of(items: object) -> tuple[type[Model], ...] | None:
+    """Return the models of all items; none where one is not a row.
+
+    None for an empty list, which may have rows another time.
+    """
+    kinds: Iterable[Any] = ()
+    if isinstance(items, QuerySet):
+        kinds = [query.model for query in items.query.combined_queries or [items.query]]
+    elif isinstance(items, list | tuple):
+        kinds = map(type, items)
+        if not items:
+            return None
+    found = tuple(dict.fromkeys(kinds))
+    return found if all([issubclass(kind, Model) for kind in found]) else ()
 
 
 def items_of(sitemap: Any) -> Any:

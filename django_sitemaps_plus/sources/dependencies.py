@@ -18,9 +18,8 @@ from django.db.models.sql.where import ExtraWhere
 
 from .base import ModelSource, Source
 from .compiling import declared_methods, is_expression, is_path
-from .fetching import has_windows
 from .languages import declared_in_languages
-from .querysets import queryset_of, takes_site
+from .querysets import has_windows, queryset_of, takes_site
 from .related import ordering_paths, path_to_many
 from .route import Route
 

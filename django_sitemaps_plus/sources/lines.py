@@ -27,7 +27,6 @@ MAX_NAMED = 20
 #: Characters of a key by which a row is found again.
 MAX_KEY = 300
 
-
 # Control characters, line separators and lone surrogates, which break a log, or that
 # a database does not take.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -35,7 +34,6 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _REPEATED = ValueError(
     "its query repeats it. Add .distinct() to get_queryset(), or filter by Exists()"
 )
-
 
 #: The message that is logged and printed, by action.
 _MESSAGES = {
@@ -148,10 +146,9 @@ class Tally:
     def _keep(self, action: str, row: RowName, name: str, reason: str) -> None:
         if self.names:
             words = printable(row.words), row.model, row.key
-            self.left_out.append(
-                LeftOut(action, *words, printable(name), printable(reason))
-            )
-            self._log(self.left_out[-1])
+            problem = LeftOut(action, *words, printable(name), printable(reason))
+            self.left_out.append(problem)
+            self._log(problem)
 
     def _log(self, problem: LeftOut) -> None:
         extra = {"action": problem.action, "section": self.section}
@@ -168,11 +165,7 @@ def _reason(error: Exception) -> str:
 
 def printable(text: str) -> str:
     """Return a text with what cannot be shown in a line escaped."""
-    return _UNPRINTABLE.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+    return _UNPRINTABLE.sub(lambda it: it[0].encode("unicode_escape").decode(), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +239,16 @@ class Lines:
             if isinstance(error, DoubtError):
                 tally.doubt(partial(name, rows, row), error)
                 continue
+            # To name a row may take a query.
             is_named = tally.names or self.raises
-            found = name(rows, row) if is_named else _UNNAMED  # it may take a query
+            named_row = name(rows, row) if is_named else _UNNAMED
             if self.raises:
-                error.add_note(f"({found}, {field_})")
+                error.add_note(f"({named_row}, {field_})")
                 raise error
             if field_ == "location":
-                tally.skip(found, error)
+                tally.skip(named_row, error)
             else:
-                tally.drop(found, field_, error)
+                tally.drop(named_row, field_, error)
             # Its frames hold all rows of the batch, and this error.
             error.__traceback__ = None
 

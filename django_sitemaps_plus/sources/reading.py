@@ -18,8 +18,6 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from django.db.models import DateTimeField, Max, Model, Q, QuerySet
-from django.db.models.sql.constants import LOUTER
-from django.db.models.sql.datastructures import Join
 
 from django_sitemaps_plus.conf import get_site, sample_site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
@@ -28,11 +26,16 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import DeclaredSource, ModelSource, Source, ViewSource
 from .columns import Failed, Getter, Values, called, constant
-from .compiling import Columns, compile_lines, declarations_of, indexed_lastmod
+from .compiling import (
+    Columns,
+    compile_lines,
+    declarations_of,
+    indexed_lastmod,
+    select,
+)
 from .conditions import without_excluded
 from .dates import as_stored
 from .dependencies import dependence, many_joins
-from .fetching import instances, limited, narrowed, plain
 from .fields import COLUMNS, NAMESPACE_OF, location_column
 from .keys import KeySpace
 from .languages import language_lines, languages_of
@@ -43,9 +46,13 @@ from .querysets import (
     by_key,
     first_keys,
     in_range,
+    instances,
     keys_of,
+    limited,
+    narrowed,
     on_write_database,
     pages_by_key,
+    plain,
     positions,
     queryset_of,
     tuples,
@@ -66,7 +73,6 @@ class Reader(Generic[S]):
     key: str = "pk"
     #: The models whose saves concern the rows.
     tracked_models: tuple[type[Model], ...] = ()
-
     #: Whether the query says that a change of one row may concern other rows.
     rows_depend: bool = False
 
@@ -160,10 +166,9 @@ class Reader(Generic[S]):
     def _writer(self) -> Lines:
         getters = {name: called(attrgetter(name)) for name in COLUMNS}
         getters["location"] = called(attrgetter("loc"))
-        lacking = [
-            it for it, kind in NAMESPACE_OF.items() if kind not in self.extensions
-        ]
-        getters |= {name: _refused(name) for name in lacking}
+        for name, kind in NAMESPACE_OF.items():
+            if kind not in self.extensions:
+                getters[name] = _refused(name)
         return self._lines(getters, get_site().origin)
 
     def _lines(self, getters: Mapping[str, Getter], origin: str | None) -> Lines:
@@ -173,8 +178,7 @@ class Reader(Generic[S]):
 
 def _refused(name: str) -> Getter:
     """Return what takes no values of a field whose namespace pages do not declare."""
-    words = f"its source's extensions lack {NAMESPACE_OF[name]!r}"
-    refused = Failed(ValueError(words))
+    refused = Failed(ValueError(f"its source's extensions lack {NAMESPACE_OF[name]!r}"))
     return lambda rows: [refused if getattr(it, name, None) else None for it in rows]
 
 
@@ -207,10 +211,9 @@ class ViewReader(_DeclaredReader[ViewSource]):
         if not (languages := languages_of(self.source)):
             return lines
         location, offered = getters["location"], _of_views(self.source.get_languages)
-        origins = {code: site_in(code, site).origin for code in languages}
         versions = {
-            code: Values(location, location_column(origin))
-            for code, origin in origins.items()
+            code: Values(location, location_column(site_in(code, site).origin))
+            for code in languages
         }
         return language_lines(self.source, versions, offered, lines.fields, site)
 
@@ -267,7 +270,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
         query = self._written(narrow(select(rows, columns)))
         name = names_of(query, columns, self.max_entries)
         lines, first = without_repeated(lines, query), 0
-        # Their lines are in memory, and grow with the square of the languages.
+        # Lines are in memory, and grow with the square of the languages.
         size = CHUNK_ROWS * 4 // max(4, len(languages_of(source)))
         for batch in read(query, columns, self.max_entries, size):
             yield lines.render(batch, tally, partial(name, first))
@@ -330,28 +333,6 @@ def page_query(source: ModelSource) -> QuerySet[Any]:
     return by_key(select(rows, columns), source.key)
 
 
-def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
-    """Return the query that reads columns, as instances or as tuples.
-
-    The query is narrowed later, since a window function sees all rows.
-    """
-    if columns.of_instances:
-        selected: QuerySet[Any] = queryset.annotate(**columns.aliases())
-    else:
-        # That of a subclass may order columns anew, and undo it where it is iterated.
-        selected = plain(QuerySet.values_list(queryset, *columns.expressions))
-    # Let no row go for a column behind a FilteredRelation whose condition it misses:
-    # Django joins that of a foreign key that is not null as it joins the key itself.
-    joins, known = selected.query.alias_map, {*queryset.query.alias_map}
-    for alias, join in joins.items():
-        if alias in known or type(join) is not Join:
-            continue
-        parent = joins[join.parent_alias]
-        if join.filtered_relation or getattr(parent, "join_type", None) == LOUTER:
-            joins[alias] = join.promote()
-    return selected
-
-
 def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
     """Return what writes each location once, where a query may repeat rows."""
     return replace(lines, seen=set()) if many_joins(queryset.query) else lines
@@ -385,12 +366,12 @@ def read(
     query: Any, columns: Columns, limit: int, size: int = CHUNK_ROWS
 ) -> Iterator[list[Any]]:
     """Yield the rows of a query, many at a time; raise where they exceed a page."""
-    query = limited(query, limit + 1)
-    rows = 0
-    of_instances = columns.of_instances
-    for batch in (
-        batches(instances(query), size) if of_instances else tuples(query, size)
-    ):
+    query, rows = limited(query, limit + 1), 0
+    if columns.of_instances:
+        chunks = batches(instances(query), size)
+    else:
+        chunks = tuples(query, size)
+    for batch in chunks:
         rows += len(batch)
         if rows > limit:
             raise LimitExceededError(f"more than {limit:,} entries in one file")

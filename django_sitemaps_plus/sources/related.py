@@ -19,8 +19,7 @@ from django_sitemaps_plus.core.limits import MAX_IMAGES
 
 from .base import ModelSource
 from .columns import CodedColumn, Column, Problem
-from .fetching import fetches, has_windows, plain
-from .querysets import by_key, tuples
+from .querysets import by_key, fetches, has_windows, plain, tuples
 
 #: Fields that may be of several related rows, and what messages call one value.
 SEVERAL = {"images": "an image", "videos": "a video", "alternates": "an alternate"}

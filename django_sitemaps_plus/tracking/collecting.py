@@ -23,8 +23,8 @@ from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import Reader, Source, Under
-from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
+from django_sitemaps_plus.sources.querysets import plain
 from django_sitemaps_plus.sources.related import path_model
 
 from .databases import attempt, databases

@@ -26,10 +26,13 @@ from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, ViewSource
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import images_of
-from django_sitemaps_plus.sources.context import rendered_language, surroundings_in
 from django_sitemaps_plus.sources.images import FileColumn
 from django_sitemaps_plus.sources.keys import KeySpace
-from django_sitemaps_plus.sources.languages import languages_of
+from django_sitemaps_plus.sources.languages import (
+    languages_of,
+    rendered_language,
+    surroundings_in,
+)
 from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.related import related_queries
 from django_sitemaps_plus.sources.route import Route

@@ -26,8 +26,8 @@ from django_sitemaps_plus.models.publications import BATCH_KEYS
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import ModelSource, Reader
-from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
+from django_sitemaps_plus.sources.querysets import plain
 
 from .databases import attempt
 from .relations import concrete, watched_ways

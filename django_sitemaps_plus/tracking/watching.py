@@ -18,9 +18,9 @@ from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, reader_of
-from django_sitemaps_plus.sources.context import default_language, surroundings_in
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.sources.keys import own_field
+from django_sitemaps_plus.sources.languages import default_language, surroundings_in
 from django_sitemaps_plus.sources.related import path_model
 
 from . import relations

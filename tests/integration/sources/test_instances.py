@@ -18,7 +18,7 @@ from django.db.models.functions import Upper
 from django.db.models.signals import post_init
 from django.test.utils import isolate_apps
 
-from django_sitemaps_plus.sources.fetching import quickly_made
+from django_sitemaps_plus.sources.querysets import quickly_made
 from tests.support.shop import make_products
 from tests.support.testapp.models import Author, Book, Product
 from tests.support.testapp.more_models import Annex, Cafe, Painting, PlaceProxy, Post

@@ -16,7 +16,7 @@ from django_sitemaps_plus import ModelSource, ViewSource
 from django_sitemaps_plus.contrib import views as drop_in
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.sources import context
+from django_sitemaps_plus.sources import languages
 from django_sitemaps_plus.tracking import deploys
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import locs
@@ -137,7 +137,7 @@ def test_what_an_older_release_has_built_is_built_anew_unannounced(
 ):
     sections.register("products", source)
     with monkeypatch.context() as older:
-        for module in (context, deploys):
+        for module in (languages, deploys):
             older.setattr(module, "rendered_language", lambda: "en-us")
         build_fully()
         assert "/en-us/" in crawl()["/sitemap-products-1.xml"][0]

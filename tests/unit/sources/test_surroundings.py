@@ -16,7 +16,7 @@ from django.urls import (
 from django.utils import timezone, translation
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.sources.context import surroundings
+from django_sitemaps_plus.sources.languages import surroundings
 
 SITE = Site("default", "https://shop.example", "/app/")
 
