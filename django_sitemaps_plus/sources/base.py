@@ -136,20 +136,17 @@ class Under:
         self, changed: QuerySet[Any], every: QuerySet[Any]
     ) -> Iterator[QuerySet[Any]]:
         """Yield those of all rows that are changed ones or below them."""
-        # The place of a row now is enough if it was moved: what it took along are the
-        # same rows, and what is below its old place did not change.
+        # The present place of a moved row is enough: it took the same rows along, and
+        # what is below its old place did not change.
         places = _topmost(changed.order_by().values_list(*self.fields))
-        for first in range(0, len(places), ROWS_PER_QUERY):
-            some = map(self._below, places[first : first + ROWS_PER_QUERY])
-            yield every.filter(reduce(or_, some))
-
-    def _below(self, place: tuple[Any, ...]) -> Q:
-        if len(place) == 1:
-            return Q(**{f"{self.fields[0]}__startswith": place[0]})
-        tree, left, right = self.fields
-        return Q(
-            (tree, place[0]), (f"{left}__gte", place[1]), (f"{right}__lte", place[2])
-        )
+        if len(self.fields) == 1:
+            names = [f"{self.fields[0]}__startswith"]
+        else:
+            tree, left, right = self.fields
+            names = [tree, f"{left}__gte", f"{right}__lte"]
+        below = [Q(*zip(names, place, strict=True)) for place in places]
+        for first in range(0, len(below), ROWS_PER_QUERY):
+            yield every.filter(reduce(or_, below[first : first + ROWS_PER_QUERY]))
 
 
 def under(*fields: str) -> Under:
@@ -173,9 +170,9 @@ def under(*fields: str) -> Under:
 
 def _topmost(places: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the places that are not below others of them."""
-    found: list[tuple[Any, ...]] = []
+    topmost: list[tuple[Any, ...]] = []
     for place in sorted({place for place in places if None not in place}):
-        above = found[-1] if found else None
+        above = topmost[-1] if topmost else None
         if above is None:
             is_below = False
         elif len(place) == 1:
@@ -183,8 +180,8 @@ def _topmost(places: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         else:
             is_below = place[0] == above[0] and place[2] <= above[2]
         if not is_below:
-            found.append(place)
-    return found
+            topmost.append(place)
+    return topmost
 
 
 #: The rows that a saved object concerns; see ``ModelSource.watch``.

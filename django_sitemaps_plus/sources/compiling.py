@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -45,7 +44,7 @@ from .related import (
     related_rows,
     several_column,
 )
-from .route import CompiledRoute, Route, in_language
+from .route import Route, in_language
 
 #: The prefix of columns of instances; no model field begins like this.
 _ALIAS = "sitemaps_plus_"
@@ -112,14 +111,14 @@ class Columns:
 
 def declarations_of(source: DeclaredSource) -> dict[str, Any]:
     """Return what a source declares; for no location, the object's own method."""
-    found = {name: getattr(source, name) for name in FIELDS}
-    if found["location"] is None:
-        found["location"] = get_absolute_url
-    return {name: value for name, value in found.items() if value is not None}
+    declared = {name: getattr(source, name) for name in FIELDS}
+    if declared["location"] is None:
+        declared["location"] = get_absolute_url
+    return {name: value for name, value in declared.items() if value is not None}
 
 
 def get_absolute_url(obj: Any) -> Any:
-    """Return where an object says that it is found."""
+    """Return the URL that an object gives itself."""
     return obj.get_absolute_url()
 
 
@@ -201,8 +200,8 @@ def _fields(
     for name, value in declared.items():
         if path := path_to_many(source.model, name, value):
             take = columns.add(source.key)
-            found = Related(queryset, narrow, source.key, path, take)
-            fields.append(Values(found, several_column(own[name])))
+            related = Related(queryset, narrow, source.key, path, take)
+            fields.append(Values(related, several_column(own[name])))
             continue
         dates = None
         if name == "lastmod" and isinstance(value, str):
@@ -242,7 +241,13 @@ def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteVal
         return Values(getter, location_column(origin))
     takes = [columns.add(path) for path in declared.arguments.values()]
     route = declared.compile()
-    path = partial(_path, route)
+
+    def path(values: Sequence[Any]) -> str:
+        if None in values:  # reverse() would write it into the URL
+            name = route.arguments[values.index(None)]
+            raise NoLocationError(f"{name} of its URL is None")
+        return route(values)
+
     if route.plain is not None:
         length = sum(map(len, (origin, *route.plain.pieces)))
         if MIN_URL_LENGTH <= length <= MAX_URL_LENGTH:
@@ -250,13 +255,6 @@ def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteVal
             return RouteValues(getters, route.plain, location_column(origin, path))
     getter = called(lambda row: path([take(row) for take in takes]))
     return Values(getter, location_column(origin))
-
-
-def _path(route: CompiledRoute, values: Sequence[Any]) -> str:
-    if None in values:  # reverse() would write it into the URL
-        name = route.arguments[values.index(None)]
-        raise NoLocationError(f"{name} of its URL is None")
-    return route(values)
 
 
 def _getter(name: str, value: Any, columns: Columns) -> Getter:

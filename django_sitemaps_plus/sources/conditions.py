@@ -26,31 +26,28 @@ def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
     own = Q(pk=row.pk)
     if narrowed(rows, own).exists():
         return
-    where, is_found = rows.query.where, False
+    where, is_said = rows.query.where, False
     is_list = where.connector == AND and not where.negated
     for condition in where.children if is_list else [where]:
         alone = rows.all()
         alone.query.where = WhereNode([condition])
         alone.query.promote_joins(list(alone.query.alias_map))
-        if not narrowed(alone, own).exists():
-            is_found = True
-            yield _words(rows, condition, row)
-    if not is_found:
+        if narrowed(alone, own).exists():
+            continue
+        is_said = True
+        try:
+            sql, values = rows.query.get_compiler(rows.db).compile(condition)
+        except EmptyResultSet:
+            yield _("the condition is one that no row meets, such as none()")
+            continue
+        words: str = _("the condition %s") % (sql % tuple(map(repr, values)))
+        column = getattr(getattr(condition, "lhs", None), "target", None)
+        if column is not None and isinstance(row, column.model):
+            field = {"name": column.name, "value": column.value_from_object(row)}
+            words += _("; its %(name)s is %(value)r") % field
+        yield words
+    if not is_said:
         yield _("no row meets all conditions of the queryset together")
-
-
-def _words(rows: QuerySet[Any], condition: Any, row: Any) -> str:
-    compiler = rows.query.get_compiler(rows.db)
-    try:
-        sql, values = compiler.compile(condition)
-    except EmptyResultSet:
-        return _("the condition is one that no row meets, such as none()")
-    words: str = _("the condition %s") % (sql % tuple(map(repr, values)))
-    column = getattr(getattr(condition, "lhs", None), "target", None)
-    if column is not None and isinstance(row, column.model):
-        found = {"name": column.name, "value": column.value_from_object(row)}
-        words += _("; its %(name)s is %(value)r") % found
-    return words
 
 
 def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:

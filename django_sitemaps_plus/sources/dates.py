@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from operator import itemgetter
 from types import NoneType
 from typing import Any
@@ -101,20 +100,20 @@ def date_column(path: str, field: Any, alias: str) -> DateColumn | None:
         taken = slice(start, start + 10)
     if not is_text:
         return None
+
+    def write(value: str) -> str:
+        text = value[taken].replace(" ", "T") + offset
+        return lastmod_text(text).removesuffix(offset)
+
     return DateColumn(
         name="lastmod",
-        write=partial(_one_text, taken, offset),
+        write=write,
         before="<lastmod>",
         after="</lastmod>",
         ending=offset,
         expression=Func(F(path), template=template, output_field=CharField()),
         taken=taken,
     )
-
-
-def _one_text(taken: slice, offset: str, value: str) -> str:
-    text = value[taken].replace(" ", "T") + offset
-    return lastmod_text(text).removesuffix(offset)
 
 
 def as_stored(moment: datetime) -> datetime:

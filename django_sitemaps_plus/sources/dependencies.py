@@ -63,24 +63,18 @@ def _paths_in(value: Any) -> Iterator[str | None]:
     elif isinstance(value, Col):
         yield value.target.name
     elif isinstance(value, Q):
-        yield from _conditions_in(value)
+        for child in value.children:
+            path, compared = child if isinstance(child, tuple) else (None, child)
+            if path is not None:
+                yield path
+            if path is None or is_expression(compared):
+                yield from _paths_in(compared)
     elif isinstance(value, _OPAQUE) or not hasattr(value, "get_source_expressions"):
         yield None
     else:
-        for part in value.get_source_expressions():
-            if part is not None:
-                yield from _paths_in(part)
-
-
-def _conditions_in(condition: Q) -> Iterator[str | None]:
-    for child in condition.children:
-        if isinstance(child, tuple):
-            path, value = child
-            yield path
-            if is_expression(value):
-                yield from _paths_in(value)
-        else:
-            yield from _paths_in(child)
+        parts = value.get_source_expressions()
+        for part in [part for part in parts if part is not None]:
+            yield from _paths_in(part)
 
 
 def columns(source: Source) -> frozenset[str] | None:
@@ -94,17 +88,14 @@ def columns(source: Source) -> frozenset[str] | None:
     if len(query.alias_map) > 1 or query._filtered_relations:
         return None
     queried = map(_paths_in, (query.where, *query.annotations.values()))
-    found = chain(_declared(source), *queried, [source.key])
-    return own_fields(source.model, found)
+    return own_fields(source.model, chain(_declared(source), *queried, [source.key]))
 
 
-def own_fields(
-    model: type[Model], found: Iterable[str | None]
-) -> frozenset[str] | None:
+def own_fields(model: type[Model], used: Iterable[str | None]) -> frozenset[str] | None:
     """Return the fields of a model with which paths begin; None if one is unknown."""
     fields: dict[str, Any] = {"pk": None}
     fields |= {field.name: field for field in model._meta.get_fields()}
-    names, waiting = set(), [*found]
+    names, waiting = set(), [*used]
     while waiting:
         if (path := waiting.pop()) is None:
             return None
@@ -120,18 +111,18 @@ def own_fields(
 def many_joins(query: Query) -> list[str]:
     """Return the tables of which a query joins several rows to one of its model.
 
-    Joins of other libraries may do so: of those it has the classes.
+    Joins of other libraries may do so: their classes stand for their tables.
     """
     if query.distinct or query.group_by is not None:
         return []
     joins = [it for it in _tables(query) if it.join_type]
     single = _single_rows(query, joins)
-    found = [
+    many = [
         it.table_name
         for it in joins
         if getattr(it.join_field, "multiple", False) and it.table_alias not in single
     ]
-    return [*found, *unknown_joins(query)]
+    return [*many, *unknown_joins(query)]
 
 
 def _single_rows(query: Query, joins: list[Any]) -> set[str]:
@@ -139,22 +130,9 @@ def _single_rows(query: Query, joins: list[Any]) -> set[str]:
     wheres = [
         it.filtered_relation.resolved_condition for it in joins if it.filtered_relation
     ]
-    fixed = _fixed_columns(
-        chain.from_iterable(map(_conditions, [query.where, *wheres]))
-    )
-    # A table behind another fixes the columns by which that one leads to it.
-    for join in reversed(joins):
-        if _is_unique(join, fixed[join.table_alias]):
-            fixed[join.parent_alias].update(column for column, _ in join.join_cols)
-    for join in joins:
-        fixed[join.table_alias].update(column for _, column in join.join_cols)
-    return {it.table_alias for it in joins if _is_unique(it, fixed[it.table_alias])}
-
-
-def _fixed_columns(conditions: Iterable[Any]) -> defaultdict[str, set[str]]:
-    """Return the columns of which conditions allow one value, by table alias."""
+    # The columns of each table of which conditions allow one value.
     fixed = defaultdict[str, set[str]](set)
-    for condition in conditions:
+    for condition in chain.from_iterable(map(_conditions, [query.where, *wheres])):
         lhs: Any = getattr(condition, "lhs", None)
         if not isinstance(lhs, Col):
             continue
@@ -164,7 +142,14 @@ def _fixed_columns(conditions: Iterable[Any]) -> defaultdict[str, set[str]]:
             # The relation leads to no row, so that all columns are NULL.
             columns = [str(it.column) for it in lhs.target.model._meta.fields]
             fixed[lhs.alias].update(columns)
-    return fixed
+
+    # A table behind another fixes the columns by which that one leads to it.
+    for join in reversed(joins):
+        if _is_unique(join, fixed[join.table_alias]):
+            fixed[join.parent_alias].update(column for column, _ in join.join_cols)
+    for join in joins:
+        fixed[join.table_alias].update(column for _, column in join.join_cols)
+    return {it.table_alias for it in joins if _is_unique(it, fixed[it.table_alias])}
 
 
 def _is_unique(join: Any, columns: set[str]) -> bool:
@@ -252,10 +237,10 @@ def joined_tables(query: Query) -> set[str]:
 
 def inner_tables(query: Query) -> set[str]:
     """Return the tables that the queries within a query read."""
-    found: set[str] = set()
+    tables: set[str] = set()
     for inner in chain.from_iterable(map(_queries_in, _parts_of(query))):
-        found |= _tables_of(inner) | inner_tables(inner)
-    return found
+        tables |= _tables_of(inner) | inner_tables(inner)
+    return tables
 
 
 def unknown_joins(query: Query) -> list[str]:

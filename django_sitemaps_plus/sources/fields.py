@@ -54,37 +54,28 @@ def location_column(
     origin: str | None, path: Callable[[Any], Any] = lambda value: value
 ) -> LocationColumn:
     """Return what writes the paths of values on an origin; with None, any URL."""
-
     before = origin or ""
 
     def write(value: Any) -> str:
-        url = escape(absolute_url(_plain_text(path(value)), origin))
-        return url.removeprefix(before)
+        location = path(value)
+        if location is None:
+            raise NoLocationError("it has no location")
+        # A location may be a lazy reverse() or a translated string.
+        if not isinstance(location, str | Promise):
+            raise TypeError(f"{location!r} is not a location; give a path or a URL")
+        return escape(absolute_url(str(location), origin)).removeprefix(before)
 
     quote = location_quoting(origin)
     return LocationColumn(name="location", write=write, before=before, quote=quote)
-
-
-def _plain_text(value: object) -> str:
-    if value is None:
-        raise NoLocationError("it has no location")
-    # A location may be a lazy reverse() or a translated string.
-    if not isinstance(value, str | Promise):
-        raise TypeError(f"{value!r} is not a location; give a path or a URL")
-    return str(value)
-
-
-def _priority(value: object) -> str:
-    return format_priority(check_priority(value))
 
 
 def _written(text: str, values: Iterable[Alternate | News | Video]) -> str:
     words = [it.doubt for it in values if it.doubt]
     if not words:
         return text
-    found = Doubtful(text)
-    found.doubt = "; ".join(words)
-    return found
+    doubtful = Doubtful(text)
+    doubtful.doubt = "; ".join(words)
+    return doubtful
 
 
 def _videos(value: Any) -> str:
@@ -101,25 +92,25 @@ class _AlternatesColumn(Column):
     """Writes language versions; a bad one is left out, and the others stay."""
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        def written(value: Any) -> list[Any]:
+            return [attempt(self.write, one) for one in tuple(value or ())]
+
         texts = []
         last: Any = None
-        found: Any = ()
+        links: Any = ()
         for row, value in enumerate(values):
             if value is not last:  # rows of one item have the same
-                last, found = value, attempt(self._written, value)
-            if type(found) is Failed:
-                problems.append((row, self.name, found.error))
+                last, links = value, attempt(written, value)
+            if type(links) is Failed:
+                problems.append((row, self.name, links.error))
                 texts.append("")
                 continue
-            bad = [one.error for one in found if type(one) is Failed]
+            bad = [link.error for link in links if type(link) is Failed]
             problems += [(row, "an alternate", error) for error in bad]
-            written = [one for one in found if isinstance(one, str)]
-            problems += doubts(row, self.name, written)
-            texts.append("".join(written))
+            good = [link for link in links if isinstance(link, str)]
+            problems += doubts(row, self.name, good)
+            texts.append("".join(good))
         return texts
-
-    def _written(self, value: Any) -> list[Any]:
-        return [attempt(self.write, one) for one in tuple(value or ())]
 
 
 def _alternate(value: Any) -> str:
@@ -139,7 +130,7 @@ def _simple(name: str, write: Callable[[Any], str]) -> Column:
 COLUMNS: dict[str, Column] = {
     "lastmod": _simple("lastmod", lastmod_text),
     "changefreq": _simple("changefreq", check_changefreq),
-    "priority": _simple("priority", _priority),
+    "priority": _simple("priority", lambda it: format_priority(check_priority(it))),
     "images": image_column(""),
     "videos": CodedColumn(name="videos", write=_videos),
     "news": CodedColumn(name="news", write=_news),

@@ -75,31 +75,28 @@ def _images(origin: str, value: Any) -> str:
     is_one = isinstance(value, str | bytes | Image | File)  # files yield their bytes
     if is_one or not hasattr(value, "__iter__") or hasattr(value, "url"):
         value = [value]
-    found = [_image(origin, one) for one in value]
-    images = check_images([image for image in found if image])
-    return (_AFTER + _BEFORE).join([escape(image.loc) for image in images])
+    images = list[Image]()
+    for one in value:
+        if isinstance(one, File):
+            one = one.url if one else None  # type: ignore[attr-defined]  # of a field
+        elif not isinstance(one, str | Image):  # as those of media libraries
+            one = getattr(one, "url", one)
+            one = one() if callable(one) else one
+        if one is None or one == "":
+            continue
 
-
-def _image(origin: str, value: Any) -> Image | None:
-    if isinstance(value, File):
-        value = value.url if value else None  # type: ignore[attr-defined]  # of a field
-    elif not isinstance(value, str | Image):  # as those of media libraries
-        value = getattr(value, "url", value)
-        value = value() if callable(value) else value
-    if value is None or value == "":
-        return None
-    if isinstance(value, Image):
-        return value
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{value!r} is not an image; give a URL, a path, a file, or what has a url"
-        )
-    if origin and value.startswith("/"):
-        scheme, colon, _ = origin.partition(":")
-        value = (scheme + colon if value.startswith("//") else origin) + value
-    if origin:
-        refuse_relative(value)
-    return Image(value)
+        if not isinstance(one, str | Image):
+            raise TypeError(
+                f"{one!r} is not an image; give a URL, a path, a file, or what has a "
+                "url"
+            )
+        if origin and isinstance(one, str):
+            if one.startswith("/"):
+                scheme, colon, _ = origin.partition(":")
+                one = (scheme + colon if one.startswith("//") else origin) + one
+            refuse_relative(one)
+        images.append(Image(one) if isinstance(one, str) else one)
+    return (_AFTER + _BEFORE).join([escape(it.loc) for it in check_images(images)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +174,13 @@ def held_images(
     if isinstance(field, FileField):
         return file_column(field, origin)
     if isinstance(field, FilePathField):
-        return Column(name="images", write=_refuse_path)
+
+        def refuse(value: object) -> str:
+            if value:
+                raise ValueError(f"{value!r} {_ON_DISK}")
+            return ""
+
+        return Column(name="images", write=refuse)
     model, attribute = _target(resolved) or (None, "")
     if hasattr(model, "url"):
         # That of a subclass may order columns anew.
@@ -203,9 +206,3 @@ def _target(resolved: Any) -> tuple[Any, str] | None:
     parts: list[Any] = getattr(resolved, "get_source_expressions", list)()
     targets = {_target(part) for part in parts}
     return targets.pop() if len(targets) == 1 else None
-
-
-def _refuse_path(value: object) -> str:
-    if value:
-        raise ValueError(f"{value!r} {_ON_DISK}")
-    return ""

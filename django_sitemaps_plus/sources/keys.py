@@ -126,27 +126,25 @@ class KeySpace:
 
         Bounds are texts of keys, ascending.
         """
-        found, at = [-1] * len(keys), -1
+        positions, at = [-1] * len(keys), -1
         for kind, number in self._sorted(bounds, keys):
             if kind:
-                found[number] = at
+                positions[number] = at
             else:
                 at = number
-        return found
+        return positions
 
     def ascends(self, bounds: Sequence[str]) -> bool:
         """Return whether the database still sorts bounds as they were when planned."""
         if isinstance(self.field, models.IntegerField):
             values = [int(bound) for bound in bounds]
             return values == sorted(values)
-        # The last bound of a part is the first of the next.
-        firsts = range(0, len(bounds), BOUNDS_AT_ONCE)
-        parts = (bounds[first : first + BOUNDS_AT_ONCE + 1] for first in firsts)
-        return all(map(self._part_ascends, parts))
-
-    def _part_ascends(self, bounds: Sequence[str]) -> bool:
-        positions = [number for _, number in self._sorted(bounds, [])]
-        return positions == list(range(len(bounds)))
+        for first in range(0, len(bounds), BOUNDS_AT_ONCE):
+            # The last bound of a part is the first of the next.
+            part = bounds[first : first + BOUNDS_AT_ONCE + 1]
+            if [place for _, place in self._sorted(part, [])] != [*range(len(part))]:
+                return False
+        return True
 
     def _sorted(
         self, bounds: Sequence[str], keys: Sequence[Any]
@@ -175,5 +173,5 @@ class KeySpace:
         prepared = [field.get_db_prep_value(value, connection) for value in values]
         with connection.cursor() as cursor:
             cursor.execute(sql, prepared)
-            found: list[tuple[int, int]] = cursor.fetchall()
-        return found
+            ordered: list[tuple[int, int]] = cursor.fetchall()
+        return ordered

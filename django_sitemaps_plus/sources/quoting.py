@@ -47,17 +47,15 @@ class _Quoted:
         encoded = text.encode("utf-8", "replace")
         if not encoded.translate(None, self._kept):
             return text
-        text = self._changed.sub(lambda found: self._table[found[0]], text)
-        return text if text.isascii() else _with_bytes(text)
-
-
-def _with_bytes(text: str) -> str:
-    """Percent-encode what is not ASCII."""
-    pieces = _NOT_ASCII.split(text)
-    # A single call does it: a percent sign, itself 25, ends each run of characters.
-    codes = "%".join(pieces[1::2]).encode("utf-8", "replace").hex("%").upper()
-    pieces[1::2] = [f"%{run}" for run in codes.split("%25%")]
-    return "".join(pieces)
+        text = self._changed.sub(lambda it: self._table[it[0]], text)
+        if text.isascii():
+            return text
+        # One call encodes all characters that are not ASCII: a percent sign, itself
+        # 25, ends each run of them.
+        pieces = _NOT_ASCII.split(text)
+        codes = "%".join(pieces[1::2]).encode("utf-8", "replace").hex("%").upper()
+        pieces[1::2] = [f"%{run}" for run in codes.split("%25%")]
+        return "".join(pieces)
 
 
 _IN_URL = _Quoted(SAFE)
@@ -75,8 +73,8 @@ class Form:
         odd: list[int] = []
         number = end = 0
         while True:
-            start, found = end, cast("re.Match[str]", self._lines.match(joined, end))
-            end = found.end()
+            start, match = end, cast("re.Match[str]", self._lines.match(joined, end))
+            end = match.end()
             if end == len(joined):
                 return odd
             number += joined.count("\n", start, end)
@@ -109,7 +107,10 @@ class Quoting:
         """Return the text of each value, and the rows that need another look."""
         joined = one_a_line(values)
         odd: list[int] = []
-        if not (self._takes_words and _is_words(joined)):
+        # No quoting changes a column of words, of which none is empty.
+        are_words = self._takes_words and joined.isascii()
+        are_words = are_words and not joined.encode().translate(None, _IN_WORDS)
+        if not are_words or joined[0] == "\n" or "\n\n" in joined:
             odd = self._form.odd(joined)
             joined = self._quote(joined)
             if self._begin:
@@ -155,12 +156,6 @@ def location_quoting(origin: str | None) -> Quoting:
     return Quoting(path, _IN_URL, (_IN_URL(f"{origin}/"), "/"))
 
 
-def _is_words(joined: str) -> bool:
-    """Return whether each line is a word that no quoting changes, and none is empty."""
-    is_plain = joined.isascii() and not joined.encode().translate(None, _IN_WORDS)
-    return is_plain and joined[0] != "\n" and "\n\n" not in joined
-
-
 def one_a_line(values: Sequence[Any]) -> str:
     """Return the text of each value and a line end; None is an empty line."""
     kinds = set(map(type, values))
@@ -169,13 +164,15 @@ def one_a_line(values: Sequence[Any]) -> str:
         joined = "\n".join(texts) + "\n"
         if joined.count("\n") == len(values):
             return joined
-    return "".join([f"{_line(value)}\n" for value in values])
-
-
-def _line(value: Any) -> str:
-    if value is None:
-        return ""
-    if type(value) is str:
-        return NO_LINE if "\n" in value else value
-    is_short = type(value) is UUID or (type(value) is int and abs(value) < _MAX_INT)
-    return str(value) if is_short else NO_LINE
+    lines = []
+    for value in values:
+        if value is None:
+            line = ""
+        elif type(value) is str:
+            line = NO_LINE if "\n" in value else value
+        elif type(value) is UUID or (type(value) is int and abs(value) < _MAX_INT):
+            line = str(value)
+        else:
+            line = NO_LINE
+        lines.append(f"{line}\n")
+    return "".join(lines)

@@ -30,16 +30,16 @@ Narrow = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 def many(model: type[Model], path: str) -> str:
     """Return a path up to its last relation to many; "" where it crosses none."""
-    found, names = "", path.split("__")
+    to_many, names = "", path.split("__")
     with suppress(FieldDoesNotExist):  # the rest is a lookup, or an annotation
         for depth, name in enumerate(names, 1):
             relation: Any = model._meta.get_field(name)
             if relation.related_model is None:
                 break
             if any(it.m2m for it in relation.path_infos):
-                found = "__".join(names[:depth])
+                to_many = "__".join(names[:depth])
             model = relation.related_model
-    return found
+    return to_many
 
 
 def path_model(model: type[Model], path: str) -> type[Model]:
@@ -79,21 +79,15 @@ def ordering_paths(model: type[Model], path: str) -> Iterator[str]:
     """Yield the paths by which the values at the end of a path to many are ordered."""
     waiting, seen = [many(model, path)], set[str]()
     while waiting:
-        found = [*_ordering(model, waiting.pop(), seen)]
-        waiting += found
-        yield from found
-
-
-def _ordering(model: type[Model], relation: str, seen: set[str]) -> Iterator[str]:
-    """Yield what orders the rows at the end of a path; none where it is a column."""
-    try:
-        model = path_model(model, relation)
-    except FieldDoesNotExist:
-        return
-    if model._meta.label not in seen:
-        seen.add(model._meta.label)
-        for path in chain.from_iterable(map(_named_in, model._meta.ordering or ())):
-            yield f"{relation}__{path}"
+        relation = waiting.pop()
+        with suppress(FieldDoesNotExist):  # a column has no order of its own
+            meta = path_model(model, relation)._meta
+            if meta.label not in seen:
+                seen.add(meta.label)
+                named = chain.from_iterable(map(_named_in, meta.ordering or ()))
+                paths = [f"{relation}__{path}" for path in named]
+                waiting += paths
+                yield from paths
 
 
 def _named_in(ordering: Any) -> Iterator[str]:
@@ -150,12 +144,12 @@ class Related:
                     ahead[key].append(value)
                 else:
                     ahead[key]  # is known to have none, so far
-        found = [ahead.get(key, ()) for key in keys]
+        values = [ahead.get(key, ()) for key in keys]
         # A row that came in between the two queries is not among them.
         if self._in_order and last in ahead:
             for key in [*takewhile(last.__ne__, ahead)]:
                 del ahead[key]
-        return found
+        return values
 
 
 def related_rows(queryset: QuerySet[Any], narrow: Narrow, key: str) -> QuerySet[Any]:
@@ -193,12 +187,12 @@ class SeveralColumn(Column):
             return [between.join(texts[first:end]) for first, end in bounds]
         name = SEVERAL[self.name]
         problems += [(bisect(ends, at), name, error) for at, _, error in bad]
-        found = [dict.fromkeys(filter(None, texts[a:b])) for a, b in bounds]
-        for row, each in enumerate(found):
+        unique = [dict.fromkeys(filter(None, texts[a:b])) for a, b in bounds]
+        for row, each in enumerate(unique):
             if (count := len(each)) > MAX_IMAGES:
                 words = f"{count:,} values: the first {MAX_IMAGES:,} are listed"
                 problems.append((row, name, ValueError(words)))
-        return [between.join(islice(each, MAX_IMAGES)) for each in found]
+        return [between.join(islice(each, MAX_IMAGES)) for each in unique]
 
     def _each(self, value: Any) -> Sequence[Any]:
         """Return the values of one related row: a list may have several."""

@@ -38,8 +38,12 @@ def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
     query.select_for_update = False  # which needs a transaction
     compiler = query.get_compiler(connection=connection, elide_empty=False)
     sql, params = compiler.as_sql()
-    given = [it for it in params if not is_time(it)]
-    return _folded(sql), [it if isinstance(it, _Listed) else _named(it) for it in given]
+    sql = sql.translate({ord("("): None, ord(")"): None})
+    for separator in _JOINED:
+        for size in range(1, _MOST_EACH + 1):
+            sql = separator.join(_folded(sql.split(separator), size, separator))
+    values = [it for it in params if not is_time(it)]
+    return sql, [it if isinstance(it, _Listed) else _named(it) for it in values]
 
 
 def is_time(value: Any) -> bool:
@@ -59,40 +63,28 @@ def _named(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-def _folded(sql: str) -> str:
-    """Leave out conditions that repeat the one before, as those of a list do."""
-    sql = sql.translate({ord("("): None, ord(")"): None})
-    for separator in _JOINED:
-        for size in range(1, _MOST_EACH + 1):
-            sql = separator.join(_once(sql.split(separator), size, separator))
-    return sql
+def _folded(parts: list[str], size: int, separator: str) -> list[str]:
+    """Return conditions without those that repeat as many before them, as of a list.
 
-
-def _once(parts: list[str], size: int, separator: str) -> list[str]:
-    """Return parts without those that repeat as many parts before them."""
+    Conditions repeat others where those end with what these begin with.
+    """
     kept, at = parts[:size], size
     while at < len(parts):
         before = separator.join(kept[-size:])
         again = separator.join(parts[at : at + size])
-        start = _repeated(before, again)
-        if start is None or before.count(separator, start) != size - 1:
+        start = before.find(again[:8])
+        while start >= 0:
+            end = before[start:]
+            if again.startswith(end) and "%s" in end:
+                break
+            start = before.find(again[:8], start + 1)
+        if start < 0 or before.count(separator, start) != size - 1:
             kept.append(parts[at])
             at += 1
         else:
             kept[-size:] = (before[:start] + again).split(separator)
             at += size
     return kept
-
-
-def _repeated(before: str, part: str) -> int | None:
-    """Return where the end of a text begins that is the beginning of the next."""
-    at = before.find(part[:8])
-    while at >= 0:
-        end = before[at:]
-        if part.startswith(end) and "%s" in end:
-            return at
-        at = before.find(part[:8], at + 1)
-    return None
 
 
 class _Listed(str):
