@@ -192,9 +192,13 @@ class _Visit:
 
     def kept(self, kind: type[Any], compute: Callable[[], Any], *parts: Any) -> Any:
         """Return what is kept of all that may decide it, or what is computed now."""
+
+        def is_small(value: _Answer | Plan) -> bool:
+            return isinstance(value, Plan) or len(value.document.gzip) < MAX_BYTES
+
         key = self._key(kind, *parts)
         with as_requested():
-            return SingleFlight(key, kind, self.seconds, compute, _is_small).value()
+            return SingleFlight(key, kind, self.seconds, compute, is_small).value()
 
     def _key(self, *parts: Any) -> str:
         around = (
@@ -217,7 +221,17 @@ class _Visit:
 
     def printed_page(self, names: Iterable[str], number: int) -> _Answer:
         """Return a page of each sitemap, one after the other."""
-        parts = [self._part(name, number) for name in names]
+        parts = []
+        for name in names:
+            source = PrintedSource(self.sitemaps[name])
+            plan = self._plan(name, source)
+            part = self._read(name, source, plan, number)
+            if not part.lines and self.seconds and not source.has_own_paging:
+                make = partial(self._plan, name, source)
+                if newer := newer_plan(self._key(Plan, name), plan, make):
+                    part = self._read(name, source, newer, number)
+            parts.append(part)
+
         lines = [line for part in parts for line in part.lines]
         extensions = {"xhtml"}.union(*[part.extensions for part in parts])
         # Without entries, contrib's template prints an empty line.
@@ -228,16 +242,6 @@ class _Visit:
             newest = reduce(_contrib._get_latest_lastmod, lastmods, None)
             last_modified = http_date(newest.timestamp()) if newest else None
         return _Answer(document, last_modified)
-
-    def _part(self, name: str, number: int) -> _Part:
-        source = PrintedSource(self.sitemaps[name])
-        plan = self._plan(name, source)
-        part = self._read(name, source, plan, number)
-        if part.lines or not self.seconds or source.has_own_paging:
-            return part
-        make = partial(self._plan, name, source)
-        newer = newer_plan(self._key(Plan, name), plan, make)
-        return self._read(name, source, newer, number) if newer else part
 
     def _read(self, name: str, source: PrintedSource, plan: Plan, number: int) -> _Part:
         (bounds,) = Paginator(plan.ranges, 1).page(number)
@@ -272,10 +276,6 @@ class _Visit:
         )
 
 
-def _is_small(value: _Answer | Plan) -> bool:
-    return isinstance(value, Plan) or len(value.document.gzip) < MAX_BYTES
-
-
 class PrintedSource(SitemapSource):
     """A contrib ``Sitemap`` as contrib's own view prints it."""
 
@@ -304,10 +304,10 @@ class PrintedReader(SitemapReader):
     def newest(self) -> date | None:
         """The newest lastmod of all rows that were rendered; None if one has none."""
         try:
-            found = max(self._lastmods, default=None)
+            newest = max(self._lastmods, default=None)
         except TypeError:
             return None
-        return found if isinstance(found, date) else None
+        return newest if isinstance(newest, date) else None
 
     def index_lastmod(self, seconds: int) -> Any:
         """Return what the index says; None if pages kept so long may lack that edit.
@@ -322,18 +322,18 @@ class PrintedReader(SitemapReader):
             if pages_by_key(items):
                 items = instances(items.order_by())
             sitemap.items = lambda: items
-        found = aware(sitemap.get_latest_lastmod())
-        if isinstance(found, datetime):
-            age = datetime.now(UTC) - found
+        lastmod = aware(sitemap.get_latest_lastmod())
+        if isinstance(lastmod, datetime):
+            age = datetime.now(UTC) - lastmod
             if timedelta() <= age < timedelta(seconds=seconds):
                 return None
-        return found
+        return lastmod
 
     def _in_range(self, rows: QuerySet[Any], key_range: KeyRange) -> QuerySet[Any]:
         # A single page keeps the order of items(), if they have one.
         if key_range != EVERYTHING or not rows.ordered:
             rows = super()._in_range(rows, key_range)
-        # Some may have come since it was planned.
+        # Rows may have come since the page was planned.
         return limited(rows, self.rows_per_page)
 
     def _lastmod(self, value: Any) -> Any:

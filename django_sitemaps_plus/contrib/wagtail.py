@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterator
-from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -54,15 +53,6 @@ def _has_locales() -> bool:
     return bool(getattr(settings, "WAGTAIL_I18N_ENABLED", False))
 
 
-def _root_of_locale() -> Subquery:
-    """Return the translation key of the nearest page above that translates a root."""
-    roots = Page.objects.filter(
-        translation_key__in=WagtailSite.objects.values(_ROOT_KEY),
-        **_begins("url_path", "url_path"),
-    )
-    return Subquery(roots.order_by("-url_path").values("translation_key")[:1])
-
-
 class PageSource(ModelSource):
     """The pages that Wagtail's own ``Sitemap`` class lists, in all locales.
 
@@ -95,8 +85,14 @@ class PageSource(ModelSource):
         private = PageViewRestriction.objects.filter(**_begins("page__path", "path"))
         pages = super().get_queryset().filter(~Exists(private), live=True)
         if _has_locales():
+            # The nearest page above that translates the root of a site.
+            roots = Page.objects.filter(
+                translation_key__in=WagtailSite.objects.values(_ROOT_KEY),
+                **_begins("url_path", "url_path"),
+            )
+            nearest = roots.order_by("-url_path").values("translation_key")[:1]
+            pages = pages.alias(sitemaps_plus_root=Subquery(nearest))
             sites = WagtailSite.objects.filter(**self.site_filter)
-            pages = pages.alias(sitemaps_plus_root=_root_of_locale())
             listed = pages.filter(sitemaps_plus_root__in=sites.values(_ROOT_KEY))
         else:
             ((name, value),) = self.site_filter.items()
@@ -142,7 +138,7 @@ class PageReader(ModelReader):
         columns = rows.exclude(content_type__in=[it.pk for it in types])
         vars(plain)["get_queryset"] = lambda: columns
         reader = ModelReader(plain)
-        reader.has_excluded = True  # those that are written have been chosen here
+        reader.has_excluded = True  # rows are chosen here
         return reader, asked
 
     def _asked(self, pages: Any, tally: Tally) -> Iterator[tuple[str, str]]:
@@ -150,15 +146,20 @@ class PageReader(ModelReader):
         source: Any = self.source
         own = WagtailSite.objects.filter(**source.site_filter).first()
         root = "" if own is None else own.root_url
-        getters = own_getters() | {"location": called(partial(_location, root))}
+
+        def locate(url: Any) -> str:
+            """Return a URL below the root as its path, whatever its scheme."""
+            location: str = url["location"]
+            path = location.removeprefix(root)
+            return path if path.startswith("/") else location
+
+        getters = own_getters() | {"location": called(locate)}
         lines = self._lines(getters, get_site().origin)
         for page in pages.defer_streamfields().specific().iterator(CHUNK_ROWS):
             urls = attempt(lambda it: list(it.get_sitemap_urls()), page)
             if type(urls) is not Failed:
-                yield (
-                    str(page.pk),
-                    lines.render(urls, tally, lambda *_, it=page: describe(it)),
-                )
+                rendered = lines.render(urls, tally, lambda *_, it=page: describe(it))
+                yield str(page.pk), rendered
             elif lines.raises:
                 raise urls.error
             else:
@@ -176,10 +177,3 @@ def _asked_types() -> list[Any]:
     return [
         it for it in types if any(getattr(it, n) is not getattr(Page, n) for n in _URLS)
     ]
-
-
-def _location(root: str, url: Any) -> str:
-    """Return a URL below the root of the site as its path, whatever its scheme."""
-    given: str = url["location"]
-    path = given.removeprefix(root)
-    return path if path.startswith("/") else given

@@ -138,15 +138,27 @@ class Under:
         """Yield those of all rows that are changed ones or below them."""
         # The present place of a moved row is enough: it took the same rows along, and
         # what is below its old place did not change.
-        places = _topmost(changed.order_by().values_list(*self.fields))
+        places = changed.order_by().values_list(*self.fields)
+        topmost: list[tuple[Any, ...]] = []
+        for place in sorted({place for place in places if None not in place}):
+            above = topmost[-1] if topmost else None
+            if above is None:
+                is_below = False
+            elif len(place) == 1:
+                is_below = place[0].startswith(above[0])
+            else:
+                is_below = place[0] == above[0] and place[2] <= above[2]
+            if not is_below:
+                topmost.append(place)
+
         if len(self.fields) == 1:
             names = [f"{self.fields[0]}__startswith"]
         else:
             tree, left, right = self.fields
             names = [tree, f"{left}__gte", f"{right}__lte"]
-        below = [Q(*zip(names, place, strict=True)) for place in places]
-        for first in range(0, len(below), ROWS_PER_QUERY):
-            yield every.filter(reduce(or_, below[first : first + ROWS_PER_QUERY]))
+        below = [Q(*zip(names, place, strict=True)) for place in topmost]
+        for start in range(0, len(below), ROWS_PER_QUERY):
+            yield every.filter(reduce(or_, below[start : start + ROWS_PER_QUERY]))
 
 
 def under(*fields: str) -> Under:
@@ -166,22 +178,6 @@ def under(*fields: str) -> Under:
             f'under("path") and under("tree_id", "lft", "rght"), not {fields!r}'
         )
     return Under(fields)
-
-
-def _topmost(places: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the places that are not below others of them."""
-    topmost: list[tuple[Any, ...]] = []
-    for place in sorted({place for place in places if None not in place}):
-        above = topmost[-1] if topmost else None
-        if above is None:
-            is_below = False
-        elif len(place) == 1:
-            is_below = place[0].startswith(above[0])
-        else:
-            is_below = place[0] == above[0] and place[2] <= above[2]
-        if not is_below:
-            topmost.append(place)
-    return topmost
 
 
 #: The rows that a saved object concerns; see ``ModelSource.watch``.

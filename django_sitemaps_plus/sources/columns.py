@@ -138,8 +138,8 @@ class Column:
 
 def doubts(row: int, name: str, texts: Iterable[str]) -> list[Problem]:
     """Return what is doubtful in the texts of a row."""
-    found = [it.doubt for it in texts if type(it) is Doubtful]
-    return [(row, name, DoubtError(doubt)) for doubt in found]
+    doubtful = [it for it in texts if type(it) is Doubtful]
+    return [(row, name, DoubtError(text.doubt)) for text in doubtful]
 
 
 class CodedColumn(Column):
@@ -212,9 +212,7 @@ class RouteValues:
         arguments = [getter(rows) for getter in self.getters]
         places, pieces = self.route.places, self.route.pieces
         room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *pieces)))
-        written = arguments
-        if self.route.columns is not None:
-            written = self.route.columns(arguments)
+        written = self.route.columns(arguments) if self.route.columns else arguments
         quoted = [it(written[number], room // len(places)) for number, it in places]
         columns = [texts for texts, _ in quoted]
         odd = set().union(*[rows for _, rows in quoted])

@@ -190,7 +190,12 @@ def _reads_others(node: Any, table: str) -> bool:
         within, windows = node.rhs, node.rhs.where.contains_over_clause
         is_same = not (within.is_sliced or within.combinator or windows)
     elif isinstance(node, Query):
-        is_same = any(map(_is_of_outer_row, _conditions(node.where)))
+        equal = [it for it in _conditions(node.where) if isinstance(it, Exact)]
+        is_same = any(
+            it.rhs.alias != it.lhs.alias and it.rhs.target == it.lhs.target
+            for it in equal
+            if _is_pk(it.lhs) and isinstance(it.rhs, Col)
+        )
     if not isinstance(within, Query):
         parts: list[Any] = getattr(node, "get_source_expressions", list)()
     elif within.combined_queries:
@@ -204,15 +209,6 @@ def _reads_others(node: Any, table: str) -> bool:
 
 def _is_pk(expression: Any) -> bool:
     return isinstance(expression, Col) and expression.target.primary_key
-
-
-def _is_of_outer_row(condition: Any) -> bool:
-    """Return whether a condition of a query within is that the row is the outer one."""
-    if not isinstance(condition, Exact) or not _is_pk(condition.lhs):
-        return False
-    outer = condition.rhs
-    is_outer = isinstance(outer, Col) and outer.alias != condition.lhs.alias
-    return is_outer and outer.target == condition.lhs.target
 
 
 def _parts_of(query: Query) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.utils.functional import Promise
@@ -69,23 +69,20 @@ def location_column(
     return LocationColumn(name="location", write=write, before=before, quote=quote)
 
 
-def _written(text: str, values: Iterable[Alternate | News | Video]) -> str:
-    words = [it.doubt for it in values if it.doubt]
-    if not words:
+def _written(write: Callable[[Any], str], values: Sequence[Any]) -> str:
+    """Return the elements of values, with what is doubtful in them."""
+    text = "".join(map(write, values))
+    doubts = [it.doubt for it in values if it.doubt]
+    if not doubts:
         return text
     doubtful = Doubtful(text)
-    doubtful.doubt = "; ".join(words)
+    doubtful.doubt = "; ".join(doubts)
     return doubtful
 
 
 def _videos(value: Any) -> str:
-    videos = check_all(Video, (value,) if isinstance(value, Video) else value)
-    return _written("".join(map(video_element, videos)), videos)
-
-
-def _news(value: Any) -> str:
-    (news,) = check_all(News, [value])
-    return _written(news_element(news), [news])
+    videos = (value,) if isinstance(value, Video) else value
+    return _written(video_element, check_all(Video, videos))
 
 
 class _AlternatesColumn(Column):
@@ -119,7 +116,7 @@ def _alternate(value: Any) -> str:
         value = Alternate(*value)
     if not isinstance(value, Alternate):
         raise TypeError(f"{value!r} is not an Alternate")
-    return _written(alternate_element(value), [value])
+    return _written(alternate_element, [value])
 
 
 def _simple(name: str, write: Callable[[Any], str]) -> Column:
@@ -133,7 +130,9 @@ COLUMNS: dict[str, Column] = {
     "priority": _simple("priority", lambda it: format_priority(check_priority(it))),
     "images": image_column(""),
     "videos": CodedColumn(name="videos", write=_videos),
-    "news": CodedColumn(name="news", write=_news),
+    "news": CodedColumn(
+        name="news", write=lambda it: _written(news_element, check_all(News, [it]))
+    ),
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }
 

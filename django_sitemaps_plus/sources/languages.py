@@ -140,8 +140,8 @@ class LanguageLines(Lines):
         if self.seen is not None:
             self._find_repeated(zip(*urls, strict=True), self.seen, repetitions)
         repeated = {row for row, *_ in repetitions}
-        found = enumerate(zip(*urls, strict=True))
-        numbers = [row for row, it in found if any(it) and row not in repeated]
+        located = enumerate(zip(*urls, strict=True))
+        numbers = [row for row, it in located if any(it) and row not in repeated]
         if len(numbers) < len(rows):
             urls = [[texts[row] for row in numbers] for texts in urls]
         lines = ""
@@ -161,7 +161,7 @@ class LanguageLines(Lines):
         for language, location in self.versions.items():
             among = enumerate(offered)
             numbers = [row for row, it in among if it is None or language in it]
-            # That is usual of a version, and an error for each would take long.
+            # Versions often lack a URL, and an error for each would take long.
             if isinstance(location, RouteValues) and (bad := location.without(rows)):
                 numbers = [row for row in numbers if row not in bad]
             texts = [""] * len(rows)
@@ -183,7 +183,13 @@ class LanguageLines(Lines):
         """Return the languages of each row; None for all of them."""
         if self.offered is None:
             return [None] * len(rows)
-        offered = [attempt(_codes, given) for given in self.offered(rows)]
+
+        def listed(given: Any) -> list[Any] | None:
+            if isinstance(given, str) or not isinstance(given, Iterable | None):
+                raise TypeError(f"{given!r} is not a list of languages")
+            return None if given is None else list(given)
+
+        offered = [attempt(listed, given) for given in self.offered(rows)]
         for row, codes in enumerate(offered):
             if type(codes) is Failed:
                 problems.append((row, "location", codes.error))
@@ -234,12 +240,6 @@ def language_lines(
         offered=offered,
         default=default,
     )
-
-
-def _codes(given: Any) -> list[Any] | None:
-    if isinstance(given, str) or not isinstance(given, Iterable | None):
-        raise TypeError(f"{given!r} is not a list of languages")
-    return None if given is None else list(given)
 
 
 def _settled(

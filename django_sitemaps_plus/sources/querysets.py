@@ -129,25 +129,22 @@ def has_windows(queryset: QuerySet[Any]) -> bool:
         return True
     # RawSQL, and functions of the project, tell it by their SQL alone.
     texts = [sql for sql, _ in query.extra_select.values()]
-    found = query.annotation_select.values()
-    if expressions := [it for it in found if not isinstance(it, Col)]:
+    selected = query.annotation_select.values()
+    if expressions := [it for it in selected if not isinstance(it, Col)]:
         compiler = query.get_compiler(queryset.db)
         for expression in expressions:
             with suppress(EmptyResultSet, FullResultSet):  # a constant
                 texts.append(compiler.compile(expression)[0])
-    return any(map(_has_over, texts))
-
-
-def _has_over(sql: str) -> bool:
-    are_queries: list[bool] = []  # of the open parentheses
-    for found in _PARTS.finditer(sql):
-        part = found[0].upper()
-        if part == ")":
-            del are_queries[-1:]  # a comment may have one alone
-        elif part.startswith("("):
-            are_queries.append(part != "(")
-        elif part == "OVER" and not any(are_queries):
-            return True
+    for sql in texts:
+        are_queries: list[bool] = []  # of the open parentheses
+        for match in _PARTS.finditer(sql):
+            part = match[0].upper()
+            if part == ")":
+                del are_queries[-1:]  # a comment may have one alone
+            elif part.startswith("("):
+                are_queries.append(part != "(")
+            elif part == "OVER" and not any(are_queries):
+                return True
     return False
 
 
@@ -188,13 +185,13 @@ def keys_of(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
 def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
     """Yield the key of each ``step``-th row, as text, in hops along the index."""
     keys, space = keys_of(queryset, key), KeySpace(queryset.model, key, queryset.db)
-    found = list(keys[:1])
-    while found:
-        last = found[0]
+    following = list(keys[:1])
+    while following:
+        last = following[0]
         yield space.text(last)
-        found = list(narrowed(keys, Q((f"{key}__gte", last)))[step : step + 1])
-        if found == [last]:  # a join has made one row as many as fill a page
-            found = list(narrowed(keys, Q((f"{key}__gt", last)))[:1])
+        following = list(narrowed(keys, Q((f"{key}__gte", last)))[step : step + 1])
+        if following == [last]:  # a join has made one row as many as fill a page
+            following = list(narrowed(keys, Q((f"{key}__gt", last)))[:1])
 
 
 def instances(queryset: QuerySet[Any]) -> Iterable[Any]:
@@ -220,18 +217,11 @@ def quickly_made(queryset: QuerySet[Any]) -> QuerySet[Any]:
     No code of the project may take part: neither a method or signal, nor a field whose
     attribute is its own. ``Model.__init__()`` then does no more than is done here.
     """
-    if _is_plain(queryset):
-        queryset = queryset.all()
-        queryset._iterable_class = _PlainInstances
-    return queryset
-
-
-def _is_plain(queryset: QuerySet[Any]) -> bool:
     model, query = queryset.model, queryset.query
     names = [field.attname for field in model._meta.concrete_fields]
     names += query.annotation_select
     kinds = {type(getattr_static(model, name, None)) for name in names}
-    return (
+    if (
         queryset._iterable_class is ModelIterable
         and not query.select_related
         and not queryset._known_related_objects  # type: ignore[attr-defined]
@@ -239,7 +229,10 @@ def _is_plain(queryset: QuerySet[Any]) -> bool:
         and [it for it in model.__mro__ if _MAKERS & vars(it).keys()] == [Model, object]
         and not (pre_init.has_listeners(model) or post_init.has_listeners(model))
         and kinds <= _PLAIN
-    )
+    ):
+        queryset = queryset.all()
+        queryset._iterable_class = _PlainInstances
+    return queryset
 
 
 class _PlainInstances(ModelIterable):  # type: ignore[type-arg]
@@ -249,7 +242,7 @@ class _PlainInstances(ModelIterable):  # type: ignore[type-arg]
         queryset: Any = self.queryset
         model, db = queryset.model, queryset.db
         compiler = queryset.query.get_compiler(db)
-        found = compiler.execute_sql(
+        results = compiler.execute_sql(
             chunked_fetch=self.chunked_fetch, chunk_size=self.chunk_size
         )
         fields = compiler.klass_info["select_fields"]
@@ -257,7 +250,7 @@ class _PlainInstances(ModelIterable):  # type: ignore[type-arg]
         names |= compiler.annotation_col_map
         ordered = sorted(names, key=names.__getitem__)
         new = model.__new__
-        for row in compiler.results_iter(found):
+        for row in compiler.results_iter(results):
             instance = new(model)
             state = instance._state = ModelState()
             state.db, state.adding = db, False

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -107,7 +106,16 @@ class CompiledRoute:
         if not self.candidates or self.candidates[0].defaults:
             return None
         first, arguments = self.candidates[0], self.arguments
-        return _plain_route(first, arguments) or _matched_route(first, arguments)
+        if route := _plain_route(first, arguments):
+            return route
+        if not arguments or "%" in _ARGUMENT.sub("", first.template):
+            return None  # there are no rows, or reverse() raises
+
+        def columns(values: list[Sequence[Any]]) -> list[Sequence[Any]]:
+            return [first.lines(dict(zip(arguments, values, strict=True)))]
+
+        # Whole paths are written, each of which the pattern matches.
+        return PlainRoute(("", ""), ((0, PATHS),), columns)
 
     def __call__(self, values: Sequence[Any]) -> str:
         """Return the path for the values of the arguments, in their order."""
@@ -136,20 +144,34 @@ class PlainRoute:
 
 def compile_route(name: str, arguments: tuple[str, ...]) -> CompiledRoute:
     """Return the route for the URLconf, language and script prefix in force."""
-    candidates: tuple[_Candidate, ...] | None = ()
-    with suppress(NoReverseMatch):  # no such namespace: no row has a URL
+    try:
         resolver, view = resolver_of(name)
-        if _own_reverse(type(resolver)) is _own_reverse(URLResolver):
-            candidates = tuple(_candidates(resolver, view, frozenset(arguments)))
-        else:
-            candidates = None
-            logger.warning(
-                "Route %r is not compiled, so each row asks reverse(): "
-                "%s reverses in its own way",
-                name,
-                type(resolver).__name__,
+        has_own = _own_reverse(type(resolver)) is not _own_reverse(URLResolver)
+        possibilities = [] if has_own else resolver.reverse_dict.getlist(view)
+    except NoReverseMatch:  # no such namespace: no row has a URL
+        return CompiledRoute(name, arguments, ())
+    if has_own:
+        logger.warning(
+            "Route %r is not compiled, so each row asks reverse(): "
+            "%s reverses in its own way",
+            name,
+            type(resolver).__name__,
+        )
+        return CompiledRoute(name, arguments, None)
+    prefix, candidates = get_script_prefix(), []
+    for forms, pattern, defaults, pattern_converters in possibilities:
+        for form, params in forms:
+            if {*arguments}.symmetric_difference(params).difference(defaults):
+                continue
+            candidate = _Candidate(
+                template=prefix.replace("%", "%%") + form,
+                prefix=re.escape(prefix),
+                pattern=pattern,
+                defaults={k: v for k, v in defaults.items() if k not in params},
+                converters=pattern_converters,
             )
-    return CompiledRoute(name, arguments, candidates)
+            candidates.append(candidate)
+    return CompiledRoute(name, arguments, tuple(candidates))
 
 
 @dataclass(frozen=True)
@@ -182,40 +204,23 @@ class _Candidate:
 
     def lines(self, columns: Mapping[str, Sequence[Any]]) -> list[str]:
         """Return the path of each row, not quoted; NO_LINE where one is odd."""
+
+        def line(name: str, value: Any) -> Any:
+            try:
+                return NO_LINE if value is None else self._text(name, value)
+            except Exception:  # noqa: BLE001 - met again where the row is looked at
+                return NO_LINE
+
         names = [name for name in _ARGUMENT.findall(self.template) if name]
         template = _ARGUMENT.sub(lambda it: "%s" if it[1] else "%%", self.template)
-        texts = [[self._line(name, it) for it in columns[name]] for name in names]
+        texts = [[line(name, value) for value in columns[name]] for name in names]
         paths = map(template.__mod__, zip(*texts, strict=True))
         search = self.regex.search
         return [path if search(path) else NO_LINE for path in paths]
 
-    def _line(self, name: str, value: Any) -> Any:
-        try:
-            return NO_LINE if value is None else self._text(name, value)
-        except Exception:  # noqa: BLE001 - it is met again where the row is looked at
-            return NO_LINE
-
     def _text(self, name: str, value: Any) -> Any:
         converter = self.converters.get(name)
         return str(value) if converter is None else converter.to_url(value)
-
-
-def _candidates(
-    resolver: URLResolver, view: str, arguments: frozenset[str]
-) -> Iterator[_Candidate]:
-    prefix = get_script_prefix()
-    found = resolver.reverse_dict.getlist(view)
-    for forms, pattern, defaults, pattern_converters in found:
-        for form, params in forms:
-            if arguments.symmetric_difference(params).difference(defaults):
-                continue
-            yield _Candidate(
-                template=prefix.replace("%", "%%") + form,
-                prefix=re.escape(prefix),
-                pattern=pattern,
-                defaults={k: v for k, v in defaults.items() if k not in params},
-                converters=pattern_converters,
-            )
 
 
 def _own_reverse(kind: type[URLResolver]) -> Any:
@@ -251,43 +256,25 @@ def _plain_route(
     Its regular expression is then literal text and the expressions of Django's own
     converters in a row, so a path matches when each value matches its own.
     """
-    found = _ARGUMENT.split(candidate.template)
-    pieces, names = found[::2], found[1::2]
+    parts = _ARGUMENT.split(candidate.template)
+    pieces, names = parts[::2], parts[1::2]
     kinds = [type(candidate.converters.get(name)) for name in names]
     if (
         {*names} != {*arguments}
         or any(kind not in ARGUMENTS for kind in kinds)
         or any("%" in piece for piece in pieces)
-        or not _is_plain(candidate, pieces, names)
         or pieces[0].startswith("//")
         or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
     ):
         return None
-    numbers = map(arguments.index, names)
-    places = zip(numbers, [ARGUMENTS[kind] for kind in kinds], strict=True)
-    texts = [escape(quote(piece, safe=SAFE_IN_PATHS)) for piece in pieces]
-    return PlainRoute(tuple(texts), tuple(places))
-
-
-def _matched_route(
-    candidate: _Candidate, arguments: tuple[str, ...]
-) -> PlainRoute | None:
-    """Return what writes whole paths, each of which its pattern matches."""
-    if not arguments or "%" in _ARGUMENT.sub("", candidate.template):
-        return None  # there are no rows, or reverse() raises
-
-    def columns(values: list[Sequence[Any]]) -> list[Sequence[Any]]:
-        return [candidate.lines(dict(zip(arguments, values, strict=True)))]
-
-    return PlainRoute(("", ""), ((0, PATHS),), columns)
-
-
-def _is_plain(
-    candidate: _Candidate, pieces: Sequence[str], names: Sequence[str]
-) -> bool:
     expected = re.escape(pieces[0])
     for name, piece in zip(names, pieces[1:], strict=True):
         regex = candidate.converters[name].regex
         expected += f"(?P<{name}>{regex})" + re.escape(piece)
     actual = candidate.prefix + candidate.pattern
-    return any(actual == expected + end for end in (r"\Z", r"\z"))
+    if actual not in (rf"{expected}\Z", rf"{expected}\z"):
+        return None
+    numbers = map(arguments.index, names)
+    places = zip(numbers, [ARGUMENTS[kind] for kind in kinds], strict=True)
+    texts = [escape(quote(piece, safe=SAFE_IN_PATHS)) for piece in pieces]
+    return PlainRoute(tuple(texts), tuple(places))

@@ -65,11 +65,22 @@ class AtomicFileSystemStorage(FileSystemStorage):
 
 
 def make_directory(storage: FileSystemStorage, directory: Path) -> None:
-    """Make a directory of a storage, and those around it, unless it exists."""
+    """Make a directory of a storage, and those around it, unless it exists.
+
+    Readers of its files may enter new directories of the storage; directories around
+    the storage keep the mode that the umask gives.
+    """
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     for path in missing:
-        _admit_readers(storage, path)
+        present = stat.S_IMODE(path.stat().st_mode)
+        mode = storage.directory_permissions_mode
+        if mode is None and path.is_relative_to(storage.location):
+            # The umask alone could shut out the web server, whatever modes files have.
+            readers = file_mode(storage) & 0o444
+            mode = present | readers | readers >> 2
+        if mode is not None and mode != present:
+            path.chmod(mode)
         flush_directory(path.parent)
 
 
@@ -108,21 +119,6 @@ def file_mode(storage: FileSystemStorage) -> int:
     return 0o644 if mode is None else int(mode)
 
 
-def _admit_readers(storage: FileSystemStorage, directory: Path) -> None:
-    """Let those who may read the files of a storage enter a new directory of it.
-
-    Directories around the storage keep the mode that the umask gives.
-    """
-    found = stat.S_IMODE(directory.stat().st_mode)
-    readers = file_mode(storage) & 0o444
-    mode = storage.directory_permissions_mode
-    if mode is None and directory.is_relative_to(storage.location):
-        # The umask alone could shut out the web server, whatever modes files have.
-        mode = found | readers | readers >> 2
-    if mode is not None and mode != found:
-        directory.chmod(mode)
-
-
 def flush_directory(path: Path) -> None:
     """Let the names in a directory survive a power cut, now or when the batch ends."""
     waiting = _waiting.get()
@@ -136,9 +132,9 @@ def remove_unfinished(directory: Path, before: datetime) -> None:
     """Remove temporary files that have not changed since a moment."""
     for path in directory.glob(f"{TEMPORARY}*"):
         try:
-            found = path.stat()
+            status = path.stat()
             # A link has the time of its object; its own is the time of change.
-            if max(found.st_mtime, found.st_ctime) < before.timestamp():
+            if max(status.st_mtime, status.st_ctime) < before.timestamp():
                 path.unlink()
         except FileNotFoundError:
             continue  # removed by its writer, or by another prune

@@ -79,7 +79,7 @@ def directory_name(section: str, number: int, namespace: str) -> str:
 
     Directories differ in more than case, whatever storages and their addresses do.
     """
-    name = _UNSAFE.sub(lambda found: f"!{found[0].encode().hex('!')}", section)
+    name = _UNSAFE.sub(lambda it: f"!{it[0].encode().hex('!')}", section)
     # No section can have this name, since none has a dot in it.
     directory = f"{name or 'sitemap.xml'}/{number}"
     return f"{namespace}/{directory}" if namespace else directory
@@ -144,12 +144,12 @@ def read_object(name: str, gzip_hash: str) -> bytes:
 def list_objects(section: str, namespace: str = "") -> dict[int, list[str]]:
     """Return the names of all objects in the directories of pages, by page number."""
     directories, _ = _list(directory_name(section, 0, namespace).rpartition("/")[0])
-    found = {}
+    objects = {}
     for number in sorted([int(name) for name in directories if _PAGE.fullmatch(name)]):
         directory = directory_name(section, number, namespace)
         files = [name for name in _list(directory)[1] if _OBJECT.fullmatch(name)]
-        found[number] = [f"{directory}/{name}" for name in files]
-    return found
+        objects[number] = [f"{directory}/{name}" for name in files]
+    return objects
 
 
 def is_stored_before(name: str, moment: datetime) -> bool:
