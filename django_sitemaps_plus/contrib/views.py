@@ -38,12 +38,7 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.planning import Plan, first_plan
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.serving.live import (
-    MAX_BYTES,
-    cache_key,
-    newer_plan,
-    optional_lastmod,
-)
+from django_sitemaps_plus.serving import live
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested, reader_of
 from django_sitemaps_plus.sources.contrib import (
@@ -194,7 +189,7 @@ class _Visit:
         """Return what is kept of all that may decide it, or what is computed now."""
 
         def is_small(value: _Answer | Plan) -> bool:
-            return isinstance(value, Plan) or len(value.document.gzip) < MAX_BYTES
+            return isinstance(value, Plan) or len(value.document.gzip) < live.MAX_BYTES
 
         key = self._key(kind, *parts)
         with as_requested():
@@ -205,7 +200,7 @@ class _Visit:
             *(self.request.get_host(), self.request.path, self.site, get_urlconf()),
             *(translation.get_language(), timezone.get_current_timezone_name()),
         )
-        return cache_key("contrib", *around, *parts)
+        return live.cache_key("contrib", *around, *parts)
 
     def index(self, *arguments: Any) -> Any:
         """Return contrib's index of stand-ins, which know what it asks sitemaps."""
@@ -228,7 +223,7 @@ class _Visit:
             part = self._read(name, source, plan, number)
             if not part.lines and self.seconds and not source.has_own_paging:
                 make = partial(self._plan, name, source)
-                if newer := newer_plan(self._key(Plan, name), plan, make):
+                if newer := live.newer_plan(self._key(Plan, name), plan, make):
                     part = self._read(name, source, newer, number)
             parts.append(part)
 
@@ -266,7 +261,7 @@ class _Visit:
         source = PrintedSource(self.sitemaps[name])
         pages, lastmod = len(self._plan(name, source).ranges), None
         section = open_section(source, self.site)
-        with optional_lastmod(), section.reading():
+        with live.optional_lastmod(), section.reading():
             reader: Any = section.reader
             lastmod = reader.index_lastmod(self.seconds)
         return SimpleNamespace(
@@ -279,18 +274,13 @@ class _Visit:
 class PrintedSource(SitemapSource):
     """A contrib ``Sitemap`` as contrib's own view prints it."""
 
-    @property
-    def limit(self) -> int:  # type: ignore[override]
-        """The sitemap's limit, also contrib's 50,000."""
-        return self.own_limit
+    limit = SitemapSource.own_limit  # also contrib's 50,000
 
 
 class PrintedReader(SitemapReader):
     """Reads the pages that contrib's index counts."""
 
-    @property
-    def planned_rows(self) -> int:
-        return self.rows_per_page
+    planned_rows = SitemapReader.rows_per_page
 
     @cached_property
     def _lastmods(self) -> list[Any]:

@@ -102,7 +102,7 @@ class PageSource(ModelSource):
 
     @property
     def site_filter(self) -> dict[str, Any]:
-        """The values by which the site is found."""
+        """The filter of the site to list."""
         hostname = self.hostname
         if hostname is None and get_settings().sites is not None:
             hostname = urlsplit(sample_site().origin).hostname

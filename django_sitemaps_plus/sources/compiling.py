@@ -19,6 +19,7 @@ from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 from django_sitemaps_plus.exceptions import ConfigurationError
 
+from . import related
 from .base import DeclaredSource, ModelSource
 from .columns import (
     Column,
@@ -36,14 +37,6 @@ from .images import held_images
 from .languages import language_lines, languages_of, surroundings_in
 from .lines import Lines
 from .querysets import plain
-from .related import (
-    Narrow,
-    Related,
-    joined_many,
-    path_to_many,
-    related_rows,
-    several_column,
-)
 from .route import Route, in_language
 
 #: The prefix of columns of instances; no model field begins like this.
@@ -75,12 +68,12 @@ def path_field(model: type[Model], path: str) -> Field[Any, Any] | None:
         if related is None or isinstance(related, str):
             return None
         model = related
-    found: Any = model._meta.pk if last == "pk" else model._meta.get_field(last)
-    return found if isinstance(found, Field) else None
+    end: Any = model._meta.pk if last == "pk" else model._meta.get_field(last)
+    return end if isinstance(end, Field) else None
 
 
 def find_field(model: type[Model], path: str) -> Field[Any, Any] | None:
-    """Return the field at a path, or None where there is none to be found."""
+    """Return the field at a path, or None where there is none."""
     with suppress(FieldDoesNotExist):
         return path_field(model, path)
     return None
@@ -132,11 +125,11 @@ def compile_lines(
     source: ModelSource,
     queryset: QuerySet[Any],
     site: Site,
-    narrow: Narrow = lambda rows: rows,
+    narrow: related.Narrow = lambda rows: rows,
 ) -> tuple[Columns, Lines]:
     """Return the columns to select, and what writes rows in a site's surroundings.
 
-    What is written are the rows that ``narrow`` leaves of the queryset, by key.
+    The rows are those that ``narrow`` leaves of the queryset, by key.
     """
     columns = Columns(of_instances=bool(declared_methods(source)))
     declared = declarations_of(source)
@@ -152,7 +145,7 @@ def compile_lines(
     offered = source.get_languages if versions else None
     getter = offered and _getter("get_languages", offered, columns)
     for expression in columns.expressions:
-        if label := joined_many(queryset.query, expression):
+        if label := related.joined_many(queryset.query, expression):
             raise ConfigurationError(
                 f"{expression!r} leads to many rows of {label} for one of "
                 f"{queryset.model._meta.label}, which would be listed once for each. "
@@ -191,17 +184,17 @@ def _fields(
     columns: Columns,
     queryset: QuerySet[Any],
     site: Site,
-    narrow: Narrow,
+    narrow: related.Narrow,
 ) -> list[Values]:
     fields = []
     own = columns_on(site.origin)
     if column := images_of(source, queryset, site.origin, narrow):
         own["images"] = column
     for name, value in declared.items():
-        if path := path_to_many(source.model, name, value):
+        if path := related.path_to_many(source.model, name, value):
             take = columns.add(source.key)
-            related = Related(queryset, narrow, source.key, path, take)
-            fields.append(Values(related, several_column(own[name])))
+            values = related.Related(queryset, narrow, source.key, path, take)
+            fields.append(Values(values, related.several_column(own[name])))
             continue
         dates = None
         if name == "lastmod" and isinstance(value, str):
@@ -217,7 +210,7 @@ def images_of(
     source: ModelSource,
     queryset: QuerySet[Any],
     origin: str,
-    narrow: Narrow = lambda rows: rows,
+    narrow: related.Narrow = lambda rows: rows,
 ) -> Column | None:
     """Return what writes the images that a field holds; None of any other values."""
     images = F(source.images) if isinstance(source.images, str) else source.images
@@ -225,8 +218,8 @@ def images_of(
         return None
 
     def rows() -> QuerySet[Any]:
-        if path_to_many(source.model, "images", images):
-            return related_rows(queryset, narrow, source.key)
+        if related.path_to_many(source.model, "images", images):
+            return related.related_rows(queryset, narrow, source.key)
         return narrow(queryset)
 
     with suppress(FieldError):  # the query says what is wrong
@@ -280,9 +273,8 @@ def is_unique(field: Field[Any, Any]) -> bool:
 
 def is_indexed(field: Any) -> bool:
     """Return whether some index begins with the field."""
-    if field.db_index or is_unique(field):
-        return True
-    firsts = [index.fields[:1] for index in field.model._meta.indexes]
-    firsts += [list(c.fields[:1]) for c in field.model._meta.total_unique_constraints]
-    firsts += [list(names[:1]) for names in field.model._meta.unique_together]
-    return [field.name] in firsts or [f"-{field.name}"] in firsts
+    meta = field.model._meta
+    indexes = [it.fields for it in (*meta.indexes, *meta.total_unique_constraints)]
+    firsts = {names[0] for names in (*indexes, *meta.unique_together) if names}
+    is_first = not firsts.isdisjoint((field.name, f"-{field.name}"))
+    return field.db_index or is_unique(field) or is_first

@@ -59,8 +59,8 @@ _OWN_PAGING = ("get_urls", "_urls", "paginator")
 class SitemapSource(Source):
     """A contrib ``Sitemap``; its own methods are asked for everything it lists.
 
-    Plain model querysets are paged by primary key. Whatever else ``items()`` returns is
-    paged by position, and so is a class that overrides how it is paged.
+    Plain model querysets are paged by primary key. Other ``items()`` are paged by
+    position, and so is a class that overrides how it is paged.
 
     Args:
         sitemap: an instance, or what can be called without arguments to make one: a
@@ -69,15 +69,15 @@ class SitemapSource(Source):
 
     def __init__(self, sitemap: Sitemap[Any] | Callable[[], Sitemap[Any]]) -> None:
         self.given = sitemap
-        #: The models that it lists; None until a build has asked ``items()``. That of a
-        #: ``GenericSitemap`` is known before.
+        #: The models that it lists; None until a build has asked ``items()``, save for
+        #: a ``GenericSitemap``.
         self.models = None
         with suppress(Exception):  # a property may need rows, or a request
             self.models = models_of(getattr(sitemap, "queryset", None)) or None
 
     @cached_property
     def sample(self) -> Any:
-        """The class, or an instance: what its attributes are read from."""
+        """The class, or an instance, from which attributes are read."""
         given = self.given
         return given if isinstance(given, type | Sitemap) else self._made()
 
@@ -90,8 +90,7 @@ class SitemapSource(Source):
     def limit(self) -> int:  # type: ignore[override]
         """The sitemap's own limit where it sets one; contrib's 50,000 is no choice."""
         ancestors = self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]
-        is_set = any("limit" in vars(owner) for owner in (self.sample, *ancestors))
-        if is_set:
+        if any("limit" in vars(owner) for owner in (self.sample, *ancestors)):
             return self.own_limit
         return MAX_NEWS if "news" in methods_of(self.sample) else Source.limit
 
@@ -110,8 +109,8 @@ class SitemapSource(Source):
     @property
     def sites(self) -> Collection[str | int] | None:  # type: ignore[override]
         """The sitemap's own list of names; without it, it is on all sites."""
-        found = getattr(self.given, "sites", None)
-        return found if isinstance(found, list | tuple | set | frozenset) else None
+        names = getattr(self.given, "sites", None)
+        return names if isinstance(names, list | tuple | set | frozenset) else None
 
     @property
     def track_deletes(self) -> bool:
@@ -140,10 +139,10 @@ class SitemapSource(Source):
         given = self.given
         if not isinstance(given, type | Sitemap) or self.has_own_paging:
             return True
-        found: Any = getattr(given, "lastmod", None)
-        if getattr(found, "__func__", None) is GenericSitemap.lastmod:
-            found = found.__self__.date_field
-        return found is not None
+        lastmod: Any = getattr(given, "lastmod", None)
+        if getattr(lastmod, "__func__", None) is GenericSitemap.lastmod:
+            lastmod = lastmod.__self__.date_field
+        return lastmod is not None
 
     def make(self) -> Any:
         """Return a sitemap for one use; nothing that it remembers reaches another."""
@@ -269,8 +268,7 @@ class SitemapReader(Reader[SitemapSource]):
             lines = without_repeated(lines, rows)
 
         def render(items: Sequence[Any]) -> str:
-            asked = fields.in_languages(items)
-            values = fields.rows(asked)
+            asked, values = fields.rows(items)
             return lines.render(values, tally, lambda _, row: describe(asked[row]))
 
         return render
@@ -289,8 +287,7 @@ class OwnPagesReader(SitemapReader):
 
     @property
     def planned_rows(self) -> int:
-        limit = self.source.limit
-        return max(1, getattr(self._paginator(), "per_page", limit))
+        return max(1, getattr(self._paginator(), "per_page", self.source.limit))
 
     def first_keys(self, step: int, key_range: KeyRange = EVERYTHING) -> Iterator[str]:
         return super().first_keys(1, key_range)
@@ -303,12 +300,8 @@ class OwnPagesReader(SitemapReader):
         number, urls = position(key_range.low or "0") + 1, list[Any]()
         with suppress(EmptyPage):  # it has fewer pages by now
             urls = self._urls(number, get_site())
-        if key_range.high is None:
-            pages = self._paginator().num_pages
-            if pages > number:
-                raise StalePlanError(
-                    f"there are {pages:,} pages, the plan has {number:,}"
-                )
+        if key_range.high is None and (pages := self._paginator().num_pages) > number:
+            raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
         return urls
 
     def _paginator(self) -> Any:

@@ -54,17 +54,13 @@ class Fields:
             name: selected(itemgetter(place)) for place, name in enumerate(fields)
         }
 
-    def in_languages(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return items, or each with each of its languages, as contrib has them."""
-        if not self._sitemap.i18n:
-            return items
-        languages = self._sitemap.get_languages_for_item
-        return [(item, language) for item in items for language in languages(item)]
-
-    def rows(self, asked: Iterable[Any]) -> list[list[Any]]:
-        """Return the fields of each item, in the order of the getters."""
+    def rows(self, items: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
+        """Return items, or each with each of its languages, and the fields of each."""
         getters = self._asked
-        return [[attempt(get, it) for get in getters] for it in asked]
+        if self._sitemap.i18n:
+            languages = self._sitemap.get_languages_for_item
+            items = [(item, language) for item in items for language in languages(item)]
+        return items, [[attempt(get, it) for get in getters] for it in items]
 
 
 def methods_of(sitemap: Any) -> list[str]:
@@ -106,8 +102,8 @@ class _Languages:
             return self._alternates
         sitemap, default = self._sitemap, settings.LANGUAGE_CODE
         languages = sitemap.get_languages_for_item(row[0])
-        found = {it: self.path(row, it) for it in languages}
-        paths = {k: str(v) for k, v in found.items() if isinstance(v, str | Promise)}
+        located = {it: self.path(row, it) for it in languages}
+        paths = {k: str(v) for k, v in located.items() if isinstance(v, str | Promise)}
         if sitemap.x_default and default in paths:
             paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
         self._alternates = [(code, self._origin + path) for code, path in paths.items()]
@@ -130,8 +126,7 @@ def own_getters(lastmod: Callable[[Any], Any] = aware) -> dict[str, Getter]:
         "priority": called(lambda url: url.get("priority") or None),
         "alternates": called(
             lambda url: [
-                (alternate["lang_code"], alternate["location"])
-                for alternate in url.get("alternates", ())
+                (it["lang_code"], it["location"]) for it in url.get("alternates", ())
             ]
         ),
     }
@@ -153,7 +148,7 @@ def contrib_origin(sitemap: Any, site: Site) -> str:
 def models_of(items: object) -> tuple[type[Model], ...] | None:
     """Return the models of all items; none where one is not a row.
 
-    None for an empty list, which may have rows another time.
+    An empty list may have rows another time: the answer is None.
     """
     kinds: Iterable[Any] = ()
     if isinstance(items, QuerySet):
@@ -162,8 +157,8 @@ def models_of(items: object) -> tuple[type[Model], ...] | None:
         kinds = map(type, items)
         if not items:
             return None
-    found = tuple(dict.fromkeys(kinds))
-    return found if all([issubclass(kind, Model) for kind in found]) else ()
+    models = tuple(dict.fromkeys(kinds))
+    return models if all([issubclass(kind, Model) for kind in models]) else ()
 
 
 def items_of(sitemap: Any) -> Any:

@@ -131,11 +131,7 @@ def lastmod_text(value: object) -> str:
     """
     if isinstance(value, str):
         return check_w3c(value)
-    if (
-        isinstance(value, datetime)
-        and not settings.USE_TZ
-        and value.utcoffset() is None
-    ):
+    if isinstance(value, datetime) and not settings.USE_TZ and timezone.is_naive(value):
         try:
             value = timezone.make_aware(value, timezone.get_default_timezone())
         except OverflowError as error:

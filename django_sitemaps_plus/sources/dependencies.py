@@ -51,8 +51,7 @@ def _declared(source: ModelSource) -> Iterator[str | None]:
             yield from _paths_in(value)
         if path := path_to_many(source.model, name, value):
             yield from ordering_paths(source.model, path)
-    own = (source.starts, source.ends, source.site_path)
-    yield from [path for path in own if path]
+    yield from filter(None, (source.starts, source.ends, source.site_path))
 
 
 def _paths_in(value: Any) -> Iterator[str | None]:
@@ -183,7 +182,7 @@ def dependence(rows: QuerySet[Any], page: QuerySet[Any]) -> str:
 def _reads_others(node: Any, table: str) -> bool:
     """Return whether queries in an expression read other rows of a table.
 
-    What asks for the row itself does not: ``pk__in``, or ``pk=OuterRef("pk")``.
+    Queries for the row itself do not: ``pk__in``, or ``pk=OuterRef("pk")``.
     """
     is_same, within = False, node
     if isinstance(node, In) and _is_pk(node.lhs) and isinstance(node.rhs, Query):

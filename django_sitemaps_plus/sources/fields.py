@@ -7,11 +7,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 
-from django_sitemaps_plus.core.documents import (
-    alternate_element,
-    news_element,
-    video_element,
-)
+from django_sitemaps_plus.core import documents
 from django_sitemaps_plus.core.entries import (
     Alternate,
     News,
@@ -72,17 +68,17 @@ def location_column(
 def _written(write: Callable[[Any], str], values: Sequence[Any]) -> str:
     """Return the elements of values, with what is doubtful in them."""
     text = "".join(map(write, values))
-    doubts = [it.doubt for it in values if it.doubt]
-    if not doubts:
+    words = [it.doubt for it in values if it.doubt]
+    if not words:
         return text
     doubtful = Doubtful(text)
-    doubtful.doubt = "; ".join(doubts)
+    doubtful.doubt = "; ".join(words)
     return doubtful
 
 
 def _videos(value: Any) -> str:
     videos = (value,) if isinstance(value, Video) else value
-    return _written(video_element, check_all(Video, videos))
+    return _written(documents.video_element, check_all(Video, videos))
 
 
 class _AlternatesColumn(Column):
@@ -116,7 +112,7 @@ def _alternate(value: Any) -> str:
         value = Alternate(*value)
     if not isinstance(value, Alternate):
         raise TypeError(f"{value!r} is not an Alternate")
-    return _written(alternate_element, [value])
+    return _written(documents.alternate_element, [value])
 
 
 def _simple(name: str, write: Callable[[Any], str]) -> Column:
@@ -131,7 +127,8 @@ COLUMNS: dict[str, Column] = {
     "images": image_column(""),
     "videos": CodedColumn(name="videos", write=_videos),
     "news": CodedColumn(
-        name="news", write=lambda it: _written(news_element, check_all(News, [it]))
+        name="news",
+        write=lambda it: _written(documents.news_element, check_all(News, [it])),
     ),
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }

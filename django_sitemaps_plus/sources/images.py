@@ -167,8 +167,8 @@ def held_images(
 ) -> Column | None:
     """Return what writes the images that a column of a query holds.
 
-    None where its values are images themselves. The column is given as the query has
-    it, and as it was declared; ``rows`` returns the rows of the page.
+    The answer is None where its values are images themselves. The column is given as
+    the query has it, and as it was declared; ``rows`` returns the rows of the page.
     """
     field = resolved.output_field
     if isinstance(field, FileField):
@@ -183,7 +183,7 @@ def held_images(
         return Column(name="images", write=refuse)
     model, attribute = _target(resolved) or (None, "")
     if hasattr(model, "url"):
-        # That of a subclass may order columns anew.
+        # The method of a subclass may order columns anew.
         keys = QuerySet.values_list(QuerySet.order_by(rows()), images)
         return _ObjectColumn(
             **_ELEMENT,

@@ -54,7 +54,7 @@ def own_field(model: type[models.Model], key: str) -> Any:
 def has_text(field: models.Field[Any, Any], sample: Callable[[], Any]) -> bool:
     """Return whether a key can be a bound of pages, which are kept as text.
 
-    Types of Django are known. Of others a key is asked for, None if there is none yet.
+    Types of Django are known; for others a key is asked, None if there is none yet.
     """
     if isinstance(field, _WITHOUT_TEXT):
         return False

@@ -134,7 +134,6 @@ class LanguageLines(Lines):
     def render(
         self, rows: Sequence[Any], tally: Tally, name: Namer | None = None
     ) -> str:
-        """Return the lines of the rows, in their order, and count them."""
         problems, repetitions = list[Problem](), list[Problem]()
         urls = self._urls(rows, problems)
         if self.seen is not None:
@@ -228,17 +227,14 @@ def language_lines(
     site: Site,
 ) -> LanguageLines:
     """Return what writes rows, given where they are in each language."""
-    location = next(iter(versions.values()))
-    default = default_language() if source.x_default else ""
-    raises = source.on_error == "raise"
     return LanguageLines(
-        location,
-        fields,
-        raises,
+        location=next(iter(versions.values())),
+        fields=fields,
+        raises=source.on_error == "raise",
         versions=versions,
         sites={code: site_in(code, site) for code in versions},
         offered=offered,
-        default=default,
+        default=default_language() if source.x_default else "",
     )
 
 

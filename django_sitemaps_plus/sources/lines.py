@@ -24,7 +24,7 @@ CHUNK_ROWS = 500
 #: Problems of one page that are named one by one; the rest is only counted.
 MAX_NAMED = 20
 
-#: Characters of a key by which a row is found again.
+#: Characters of a key that names a row.
 MAX_KEY = 300
 
 # Control characters, line separators and lone surrogates, which break a log, or that
@@ -53,7 +53,6 @@ class RowName:
     key: str = ""
 
     def __str__(self) -> str:
-        """Return the words."""
         return self.words
 
 
@@ -75,7 +74,6 @@ class LeftOut:
     reason: str
 
     def __str__(self) -> str:
-        """Return the message that logs and commands print."""
         return _MESSAGES[self.action].format(self)
 
     def stored(self, most: int) -> dict[str, str]:
@@ -249,7 +247,7 @@ class Lines:
                 tally.skip(named_row, error)
             else:
                 tally.drop(named_row, field_, error)
-            # Its frames hold all rows of the batch, and this error.
+            # Frames of the error hold all rows of the batch, and the error itself.
             error.__traceback__ = None
 
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, cached_property, partial, singledispatch
@@ -26,13 +19,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import DeclaredSource, ModelSource, Source, ViewSource
 from .columns import Failed, Getter, Values, called, constant
-from .compiling import (
-    Columns,
-    compile_lines,
-    declarations_of,
-    indexed_lastmod,
-    select,
-)
+from .compiling import Columns, compile_lines, declarations_of, indexed_lastmod, select
 from .conditions import without_excluded
 from .dates import as_stored
 from .dependencies import dependence, many_joins

@@ -173,7 +173,6 @@ class SeveralColumn(Column):
     one: Column
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
-        """Return the text of all values of each row."""
         flat = [*chain.from_iterable(values)]
         if {*map(type, flat)} - {str}:
             values = [[it for some in row for it in self._each(some)] for row in values]
