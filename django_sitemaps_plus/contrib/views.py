@@ -141,8 +141,6 @@ def _contribs_index() -> Any:
 
 
 def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
-    """Let the answer of a template of the project be conditional."""
-
     def condition(rendered: HttpResponse) -> HttpResponse | None:
         set_response_etag(rendered)
         etag = rendered.get("ETag")
@@ -161,8 +159,6 @@ def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpRe
 
 
 class _Part(NamedTuple):
-    """A page of one sitemap."""
-
     lines: list[str]
     extensions: Collection[str]
     newest: date | None  # lastmod; None if an entry has none

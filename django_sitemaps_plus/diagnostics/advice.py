@@ -37,11 +37,12 @@ from django_sitemaps_plus.sources.compiling import (
 from django_sitemaps_plus.sources.contrib import OwnPagesReader, SitemapReader
 from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
+from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import (
     ModelReader,
     ViewReader,
     every_row,
-    rows_in,
+    listed_rows,
 )
 from django_sitemaps_plus.sources.route import in_language
 
@@ -204,7 +205,7 @@ def with_route(source: Source, sample: KeyRange) -> ModelSource | None:
     if not is_method(locate):
         return None
     copied = copy.copy(rows)
-    copied.location = _find_route(rows_in(rows, sample), locate)
+    copied.location = _find_route(in_range(listed_rows(rows), rows.key, sample), locate)
     return copied if copied.location is not None else None
 
 

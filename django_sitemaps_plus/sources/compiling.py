@@ -164,10 +164,10 @@ def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
     if columns.of_instances:
         selected: QuerySet[Any] = queryset.annotate(**columns.aliases())
     else:
-        # That of a subclass may order columns anew, and undo it where it is iterated.
+        # The method of a subclass may order columns anew, and undo it in its loop.
         selected = plain(QuerySet.values_list(queryset, *columns.expressions))
     # Let no row go for a column behind a FilteredRelation whose condition it misses:
-    # Django joins that of a foreign key that is not null as it joins the key itself.
+    # Django joins one of a foreign key that is not null as it joins the key itself.
     joins, known = selected.query.alias_map, {*queryset.query.alias_map}
     for alias, join in joins.items():
         if alias in known or type(join) is not Join:

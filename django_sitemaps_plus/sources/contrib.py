@@ -281,9 +281,7 @@ class OwnPagesReader(SitemapReader):
     max_entries = MAX_ENTRIES
     chunks = Reader.chunks
     lines_by_key = Reader.lines_by_key
-
-    def key_space(self) -> None:
-        return
+    key_space = Reader.key_space
 
     @property
     def planned_rows(self) -> int:

@@ -45,9 +45,7 @@ def _declared(source: ModelSource) -> Iterator[str | None]:
         if isinstance(value, Route):
             for argument in value.arguments.values():
                 yield from _paths_in(argument)
-        elif is_path(name, value):
-            yield value
-        elif is_expression(value):
+        elif is_path(name, value) or is_expression(value):
             yield from _paths_in(value)
         if path := path_to_many(source.model, name, value):
             yield from ordering_paths(source.model, path)

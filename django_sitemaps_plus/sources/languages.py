@@ -256,6 +256,5 @@ def _settled(
 
 @cache
 def _link(language: str) -> Column:
-    """Return what writes the URL of a version as an alternate."""
     before = f'<xhtml:link rel="alternate" hreflang="{language}" href="'
     return Column(name="alternates", write=str, before=before, after='"/>')

@@ -308,11 +308,6 @@ def every_row(source: ModelSource) -> QuerySet[Any]:
     return plain(source.model._base_manager.using(listed_rows(source).db))
 
 
-def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
-    """Return the listed rows of a key range, in the order of the key."""
-    return in_range(listed_rows(source), source.key, key_range)
-
-
 def page_query(source: ModelSource) -> QuerySet[Any]:
     """Return the query that reads a page, not yet run, for the rows of all pages."""
     rows = listed_rows(source)

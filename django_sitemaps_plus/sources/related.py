@@ -91,7 +91,6 @@ def ordering_paths(model: type[Model], path: str) -> Iterator[str]:
 
 
 def _named_in(ordering: Any) -> Iterator[str]:
-    """Yield the paths that an item of ``Meta.ordering`` names."""
     if isinstance(ordering, str):
         yield ordering.removeprefix("-")
     elif isinstance(ordering, F):
