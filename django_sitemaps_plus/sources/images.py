@@ -40,29 +40,27 @@ class _ImageColumn(UrlColumn):
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
         texts = super().texts(values, problems)
+        # URLs that are made of paths below MEDIA_ROOT and STATIC_ROOT begin with these.
+        given = (settings.MEDIA_ROOT, settings.STATIC_ROOT)
+        roots = [f"{str(root).rstrip('/')}/" for root in given if root and self.origin]
+        served = (settings.MEDIA_URL, settings.STATIC_URL)
+        urls = [url for url in served if url and url.startswith("/")]
+        on_disk = [
+            escape(encode_url(self.origin + root))
+            for root in roots
+            if root.startswith("/")
+            and root != "/"
+            and not any(root.startswith(url) or url.startswith(root) for url in urls)
+        ]
+
         joined = "\n".join(texts)
-        for root in filter(joined.__contains__, _roots(self.origin)):
+        for root in filter(joined.__contains__, on_disk):
             for row, text in enumerate(texts):
                 if root in text:
                     error = ValueError(f"{values[row]!r} {_ON_DISK}")
                     problems.append((row, self.name, error))
                     texts[row] = ""
         return texts
-
-
-def _roots(origin: str) -> list[str]:
-    """Return how URLs begin that are made of paths below MEDIA_ROOT and STATIC_ROOT."""
-    given = (settings.MEDIA_ROOT, settings.STATIC_ROOT)
-    roots = [f"{str(root).rstrip('/')}/" for root in given if root and origin]
-    served = (settings.MEDIA_URL, settings.STATIC_URL)
-    urls = [url for url in served if url and url.startswith("/")]
-    return [
-        escape(encode_url(origin + root))
-        for root in roots
-        if root.startswith("/")
-        and root != "/"
-        and not any(root.startswith(url) or url.startswith(root) for url in urls)
-    ]
 
 
 def image_column(origin: str) -> UrlColumn:

@@ -172,9 +172,18 @@ class SeveralColumn(Column):
     one: Column
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+
+        def listed(value: Any) -> Sequence[Any]:
+            """Return the values of one related row: a list may have several."""
+            if not isinstance(value, list | tuple) or not value:
+                return [value]
+            # A pair of hreflang and URL is one value, as JSON has it.
+            is_pair = self.name == "alternates" and isinstance(value[0], str)
+            return [value] if is_pair else value
+
         flat = [*chain.from_iterable(values)]
         if {*map(type, flat)} - {str}:
-            values = [[it for some in row for it in self._each(some)] for row in values]
+            values = [[it for some in row for it in listed(some)] for row in values]
             flat = [*chain.from_iterable(values)]
         between, ends = self.after + self.before, [*accumulate(map(len, values))]
         bounds = [*pairwise([0, *ends])]
@@ -191,14 +200,6 @@ class SeveralColumn(Column):
                 words = f"{count:,} values: the first {MAX_IMAGES:,} are listed"
                 problems.append((row, name, ValueError(words)))
         return [between.join(islice(each, MAX_IMAGES)) for each in unique]
-
-    def _each(self, value: Any) -> Sequence[Any]:
-        """Return the values of one related row: a list may have several."""
-        if not isinstance(value, list | tuple) or not value:
-            return [value]
-        # A pair of hreflang and URL is one, as JSON has it.
-        is_pair = self.name == "alternates" and isinstance(value[0], str)
-        return [value] if is_pair else value
 
 
 def several_column(one: Column) -> SeveralColumn:
