@@ -22,7 +22,7 @@ from django.db.models.query_utils import DeferredAttribute
 from django.db.models.signals import post_init, pre_init
 
 from django_sitemaps_plus.conf import sample_site
-from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 
 from .base import ModelSource
@@ -313,9 +313,7 @@ def position(bound: str) -> int:
     return int(bound)
 
 
-def positions(
-    rows: Iterable[Any], step: int, key_range: KeyRange = EVERYTHING
-) -> Iterator[str]:
+def positions(rows: Iterable[Any], step: int, key_range: KeyRange) -> Iterator[str]:
     """Yield the position of each ``step``-th row of a range, as text."""
     first = position(key_range.low or "0")
     for number, _ in enumerate(at_positions(rows, key_range)):

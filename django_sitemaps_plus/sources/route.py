@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
@@ -182,7 +182,7 @@ class _Candidate:
     prefix: str  # the script prefix in it, as a regular expression
     pattern: str  # the path must match it, as the resolver will match it
     defaults: Mapping[str, Any]  # values that arguments outside the path must have
-    converters: Mapping[str, Any] = field(default_factory=dict)
+    converters: Mapping[str, Any]
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
