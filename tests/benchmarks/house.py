@@ -26,25 +26,25 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 27_820,
-    "files": 202,
-    "most files in a folder": 24,
-    "lines of the longest file": 398,
+    "lines of the package": 27_096,
+    "files": 198,
+    "most files in a folder": 21,
+    "lines of the longest file": 386,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 462,
+    "functions called once": 328,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 384,
-    "private functions used once, % of all functions": 22.5,
-    "lines that are imports, %": 10.8,
+    "private functions used once": 221,
+    "private functions used once, % of all functions": 14.2,
+    "lines that are imports, %": 10.6,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 0,
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 388,
-    "files that a build passes": 71,
+    "functions that a build passes": 373,
+    "files that a build passes": 69,
     "lines of tests and support": 56_850,
     "lines of programs of tests": 9_100,
 }
