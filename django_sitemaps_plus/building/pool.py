@@ -220,9 +220,11 @@ def _help(
                 _check_places(databases)
                 answer = function(given), None
             except Exception as error:  # noqa: BLE001 - raised in the parent
-                answer = None, BuildError(in_one_line(error))
-                with suppress(Exception):  # whatever its class raises
-                    answer = None, pickle.loads(pickle.dumps(error))  # noqa: S301 - ours
+                answer = None, error
+                try:
+                    pickle.loads(pickle.dumps(error))  # noqa: S301 - ours
+                except Exception:  # noqa: BLE001 - whatever its class raises
+                    answer = None, BuildError(in_one_line(error))
             parent.send(answer)
 
 

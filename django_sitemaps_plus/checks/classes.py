@@ -94,10 +94,7 @@ def _used(
 
 
 def _rows_and_codes(source: SitemapSource) -> Faults:
-    """Yield wrong languages, and models without a location or a key to cut pages by."""
-    sitemap = source.make()
-    yield from check_codes(sitemap._languages() if sitemap.i18n else ())
-
+    """Yield models without a location or a key to cut pages by, and wrong languages."""
     # The models are known without a query.
     for model in () if source.has_own_paging else source.models or ():
         label = model._meta.label
@@ -113,6 +110,9 @@ def _rows_and_codes(source: SitemapSource) -> Faults:
                 "of one row renders all of them. A ModelSource can name another key."
             )
             yield warning(16, f"{message}which pages could be cut.", hint)
+
+    sitemap = source.make()
+    yield from check_codes(sitemap._languages() if sitemap.i18n else ())
 
 
 @examining("CONTRIB_SITEMAPS")

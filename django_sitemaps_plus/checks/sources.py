@@ -80,8 +80,11 @@ def check_sources(**kwargs: Any) -> Faults:
 
 
 def _messages(source: Source) -> Faults:
-    yield from (faults := [*_parts(source)])
-    if not faults:
+    is_well = True
+    for message in _parts(source):
+        is_well = False
+        yield message
+    if is_well:
         models_of(source)  # saves of a source that fails here are not recorded
 
 

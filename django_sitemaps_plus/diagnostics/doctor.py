@@ -175,7 +175,8 @@ def _sections(site: Site) -> Findings:
             yield Finding(name, False, problem.message, problem.cure)
         if not problems:
             remedy = f"Correct it, then run manage.py build_sitemaps {quoted}."
-            yield Finding(name, *_first_row(status, site), remedy)
+            ok, text = _first_row(status, site)
+            yield Finding(name, ok, text, remedy if ok is False else "")
         if status.registered and _has_signed(status, site):
             text = "their URLs are signed, and expire on pages that are kept"
             yield Finding(f"media of {status.section}", None, text, _UNSIGNED)

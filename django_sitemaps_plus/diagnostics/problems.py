@@ -53,11 +53,10 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
         yield Problem(
             id="index_failed",
             subject=_("Index"),
-            message=shortened(faults[0]),
+            message=shortened("; ".join(faults)),
             remedy=_("Correct what is wrong: the next build tries again."),
             command=command_for("build_sitemaps", status.site),
             count=len(faults),
-            items=_if_many(faults),
         )
 
 
@@ -135,14 +134,13 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
             yield Problem(
                 id="engine_parked",
                 subject=engine.engine,
-                message=_("Not notified: %s") % shortened(hosts[0]),
+                message=_("Not notified: %s") % shortened("; ".join(hosts)),
                 remedy=_(
                     "Correct the cause, then resume it. What changes meanwhile waits."
                 ),
                 command=command,
                 action="resume",
                 count=len(hosts),
-                items=_if_many(hosts),
             )
         if engine.dead:
             words = _("Rejected targets: %s") % floatformat(engine.dead, "g")
@@ -158,11 +156,6 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 action="retry",
                 count=engine.dead,
             )
-
-
-def _if_many(words: Sequence[str]) -> list[Item]:
-    # The message has the first: one alone is said.
-    return [Item(words=shortened(it)) for it in words] if len(words) > 1 else []
 
 
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:

@@ -160,6 +160,7 @@ def publication_diff(publication: Publication) -> Diff:
         # The ends are read apart: joined, the pieces of two dates would make one.
         document = read(new[0])
         ends = (document[:_END], document[-_END:])
+        del document  # a large one, while others are compared
         texts = chain.from_iterable(map(entry_lines.lastmods_in, ends))
         moments = list(map(parse_w3c, texts))
     # Lastmods of one minute may be no news; the usual case takes no query.

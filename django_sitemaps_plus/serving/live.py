@@ -212,10 +212,10 @@ def _render_unplanned(section: OpenSection, number: int) -> Document | None:
         bounds = plan.ranges[number - 1]
         try:
             document = render_page(section, bounds, is_roomy=True).document
-        except (LimitExceededError, StalePlanError):
+        except (LimitExceededError, StalePlanError) as error:
             if step < 1:
                 name, words = section.name, "one row alone fills more than a page"
-                raise SourceError(f"section {name!r}: {words}") from None
+                raise SourceError(f"section {name!r}: {words}") from error
             plan, may_be_old = first_plan(section, step), False
             key, seconds = _plan_key(section), get_settings().plan_seconds
             remember(key, plan, seconds)

@@ -231,7 +231,7 @@ class TestSections:
         rows = ProductSource.model.objects
         sections.register("empty", limited(10, get_queryset=lambda it: rows.none()))
         found = examined()["section empty"]
-        assert (found.ok, found.text) == (None, "columns; no rows")
+        assert (found.ok, found.text, found.remedy) == (None, "columns; no rows", "")
 
     def test_one_without_pages_is_well(self, sections):
         sections.register("new", limited(10))
