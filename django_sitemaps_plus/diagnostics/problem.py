@@ -43,7 +43,7 @@ class Problem:
 
     @property
     def cure(self) -> str:
-        """What to do, as commands and monitors print it."""
+        """The remedy and its command in one text, as commands and monitors print it."""
         return f"{self.remedy} Run {self.command}."
 
     def __str__(self) -> str:

@@ -50,8 +50,8 @@ class _Quoted:
         text = self._changed.sub(lambda it: self._table[it[0]], text)
         if text.isascii():
             return text
-        # One call encodes all characters that are not ASCII: a percent sign, itself
-        # 25, ends each run of them.
+        # All characters that are not ASCII are encoded by one call: a percent sign,
+        # itself 25, ends each run of them.
         pieces = _NOT_ASCII.split(text)
         codes = "%".join(pieces[1::2]).encode("utf-8", "replace").hex("%").upper()
         pieces[1::2] = [f"%{run}" for run in codes.split("%25%")]
