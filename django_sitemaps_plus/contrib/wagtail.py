@@ -163,7 +163,7 @@ class PageReader(ModelReader):
             elif lines.raises:
                 raise urls.error
             else:
-                tally.skip(describe(page), urls.error)
+                tally.leave_out(describe(page), "location", urls.error)
 
 
 reader_of.register(PageSource, PageReader)

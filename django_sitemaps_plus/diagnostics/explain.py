@@ -34,7 +34,7 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.sources import ModelSource, Source, surroundings
+from django_sitemaps_plus.sources import ModelSource, Source, Tally, surroundings
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
@@ -42,7 +42,7 @@ from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
-from .advice import QuietTally, as_model_source, match_of, rows_at
+from .advice import as_model_source, match_of, rows_at
 from .requests import command_for
 
 
@@ -187,7 +187,7 @@ def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, 
     if rows is None or space is None:
         return leads
     for row in find(section.source, rows):
-        tally, key = QuietTally(section.name), getattr(row, space.attribute)
+        tally, key = Tally(section.name, logs=False), getattr(row, space.attribute)
         listed = listed_rows(rows)
         with override(language):
             reasons = []
@@ -268,7 +268,7 @@ def _documents(
     for number in numbers:
         if is_whole:
             with section.reading():
-                tally = QuietTally(section.name)
+                tally = Tally(section.name, logs=False)
                 lines = "".join(reader.chunks(ranges[number], tally))
         yield Page(number=number + 1), lines.encode()
 

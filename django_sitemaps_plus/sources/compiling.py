@@ -152,7 +152,7 @@ def compile_lines(
                 'Name one value of them, such as Max("photos__taken").'
             )
     if location is not None:
-        return columns, Lines(location, fields, source.on_error == "raise")
+        return columns, Lines({"": location}, fields, source.on_error == "raise")
     return columns, language_lines(source, versions, getter, fields, site)
 
 

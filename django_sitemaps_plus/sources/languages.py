@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from .columns import (
     row_by_row,
 )
 from .fields import COLUMNS
-from .lines import Lines, Namer, Tally, describe_at, side_by_side
+from .lines import Lines, Tally, side_by_side
 from .route import in_language
 
 _as_requested: ContextVar[bool] = ContextVar("as_requested", default=False)
@@ -122,8 +122,6 @@ def declared_in_languages(source: ModelSource) -> Iterator[tuple[str, Any]]:
 class LanguageLines(Lines):
     """Writes the rows of one source as lines, one for each language of a row."""
 
-    #: Where rows are, by language.
-    versions: Mapping[str, Values | RouteValues] = field(default_factory=dict)
     #: The sites that have their URLs.
     sites: Mapping[str, Site] = field(default_factory=dict)
     #: Takes the languages of rows; None: each has all.
@@ -131,33 +129,13 @@ class LanguageLines(Lines):
     #: The language whose URL, without its prefix, is for all other languages, or "".
     default: str = ""
 
-    def render(
-        self, rows: Sequence[Any], tally: Tally, name: Namer | None = None
-    ) -> str:
-        problems, repetitions = list[Problem](), list[Problem]()
-        urls = self._urls(rows, problems)
-        if self.seen is not None:
-            self._find_repeated(zip(*urls, strict=True), self.seen, repetitions)
-        repeated = {row for row, *_ in repetitions}
-        located = enumerate(zip(*urls, strict=True))
-        numbers = [row for row, it in located if any(it) and row not in repeated]
-        if len(numbers) < len(rows):
-            urls = [[texts[row] for row in numbers] for texts in urls]
-        lines = ""
-        if numbers:
-            listed = [rows[row] for row in numbers]
-            fields = self._fields(listed, numbers, problems, tally)
-            lines = self._entries(urls, fields)
-        problems = [*_settled(problems, numbers, repeated), *repetitions]
-        self._report(problems, rows, tally, name or describe_at)
-        tally.entries += sum([len(texts) - texts.count("") for texts in urls])
-        return lines
-
-    def _urls(self, rows: Sequence[Any], problems: list[Problem]) -> list[list[str]]:
+    def _located(
+        self, rows: Sequence[Any], problems: list[Problem]
+    ) -> tuple[Parts, set[int]]:
         """Return for each language the URL of each row, "" where it has none."""
         offered = self._offered(rows, problems)
         urls = []
-        for language, location in self.versions.items():
+        for language, location in self.locations.items():
             among = enumerate(offered)
             numbers = [row for row, it in among if it is None or language in it]
             # Versions often lack a URL, and an error for each would take long.
@@ -171,12 +149,16 @@ class LanguageLines(Lines):
                     located = row_by_row(location.parts(wanted, failed), len(wanted))
                 for row, text in zip(numbers, located, strict=True):
                     texts[row] = text
-                for row, *_ in failed:
-                    texts[numbers[row]] = ""
                 what = f"its {language!r} version"
-                problems += [(numbers[row], what, error) for row, _, error in failed]
+                for row, _, error in failed:
+                    texts[numbers[row]] = ""
+                    if isinstance(error, NoLocationError):
+                        error.__traceback__ = None  # its frames hold all rows
+                    else:
+                        problems.append((numbers[row], what, error))
             urls.append(texts)
-        return urls
+        lacking = [row for row, it in enumerate(zip(*urls, strict=True)) if not any(it)]
+        return [*urls], {*lacking}
 
     def _offered(self, rows: Sequence[Any], problems: list[Problem]) -> list[Any]:
         """Return the languages of each row; None for all of them."""
@@ -195,10 +177,9 @@ class LanguageLines(Lines):
                 offered[row] = ()
         return offered
 
-    def _entries(self, urls: Sequence[list[str]], fields: Parts) -> str:
-        count = len(urls[0])
+    def _entries(self, located: Parts, fields: Parts, tally: Tally, count: int) -> str:
         links: Parts = []
-        by_language = dict(zip(self.versions, urls, strict=True))
+        by_language: dict[str, Any] = dict(zip(self.locations, located, strict=True))
         for language, texts in by_language.items():
             links += _link(language).parts(texts)
         if self.default in by_language:
@@ -210,7 +191,8 @@ class LanguageLines(Lines):
             links += _link("x-default").parts(texts)
         rest = row_by_row(["</loc>", *fields, *links, "</url>\n"], count)
         parts: Parts = []
-        for texts in urls:
+        for texts in by_language.values():
+            tally.entries += count - texts.count("")
             if "" in texts:
                 both = zip(texts, rest, strict=True)
                 parts.append([f"<url><loc>{it}{end}" if it else "" for it, end in both])
@@ -228,30 +210,13 @@ def language_lines(
 ) -> LanguageLines:
     """Return what writes rows, given where they are in each language."""
     return LanguageLines(
-        location=next(iter(versions.values())),
+        locations=versions,
         fields=fields,
         raises=source.on_error == "raise",
-        versions=versions,
         sites={code: site_in(code, site) for code in versions},
         offered=offered,
         default=default_language() if source.x_default else "",
     )
-
-
-def _settled(
-    problems: list[Problem], listed: Sequence[int], repeated: Set[int]
-) -> list[Problem]:
-    """Return one problem of each row without any entry, and all of the others."""
-    settled, is_listed, done = [], {*listed}, {*repeated}
-    for row, name, error in problems:
-        if isinstance(error, NoLocationError) or row in done:
-            error.__traceback__ = None  # as of what is reported
-        elif row in is_listed:
-            settled.append((row, name, error))
-        else:
-            done.add(row)
-            settled.append((row, "location", error))
-    return settled
 
 
 @cache

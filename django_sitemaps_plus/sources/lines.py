@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from operator import itemgetter
@@ -95,6 +95,7 @@ class Tally:
         left_out: the first of them.
         most: how many are kept and logged; the rest is only counted.
         doubts: what is wrong with codes that are listed all the same.
+        logs: whether they are logged; not where a person looks at rows.
     """
 
     section: str
@@ -106,16 +107,16 @@ class Tally:
     left_out: list[LeftOut] = field(default_factory=list)
     most: int = MAX_NAMED
     doubts: set[str] = field(default_factory=set)
+    logs: bool = True
 
-    def skip(self, row: RowName, error: Exception) -> None:
-        """Count a row that is left out, and log why."""
-        self.skipped += 1
-        self._keep("row_skipped", row, "location", _reason(error))
-
-    def drop(self, row: RowName, name: str, error: Exception) -> None:
-        """Count a value that is left out, and log why."""
-        self.dropped += 1
-        self._keep("value_dropped", row, name, _reason(error))
+    def leave_out(self, row: RowName, name: str, error: Exception) -> None:
+        """Count a row without a location, or a value, that is left out; log why."""
+        if name == "location":
+            self.skipped += 1
+            self._keep("row_skipped", row, name, _reason(error))
+        else:
+            self.dropped += 1
+            self._keep("value_dropped", row, name, _reason(error))
 
     def repeat(self, name: Callable[[], RowName]) -> None:
         """Count a repetition that is left out, and log the first, which is named."""
@@ -146,11 +147,9 @@ class Tally:
             words = printable(row.words), row.model, row.key
             problem = LeftOut(action, *words, printable(name), printable(reason))
             self.left_out.append(problem)
-            self._log(problem)
-
-    def _log(self, problem: LeftOut) -> None:
-        extra = {"action": problem.action, "section": self.section}
-        logger.warning("section=%s %s", self.section, problem, extra=extra)
+            if self.logs:
+                extra = {"action": action, "section": self.section}
+                logger.warning("section=%s %s", self.section, problem, extra=extra)
 
 
 def _reason(error: Exception) -> str:
@@ -170,7 +169,8 @@ def printable(text: str) -> str:
 class Lines:
     """Writes the rows of one source as lines."""
 
-    location: Values | RouteValues  # rows without one are left out
+    #: Where rows are, by language; by "" where a source lists one language.
+    locations: Mapping[str, Values | RouteValues]
     fields: Sequence[Values]  # in the order of the element
     raises: bool  # whether a bad value stops the page
     #: The locations so far, where a query may repeat rows; None where it cannot.
@@ -181,74 +181,79 @@ class Lines:
     ) -> str:
         """Return the lines of the rows, in their order, and count them."""
         problems: list[Problem] = []
-        location = self.location.parts(rows, problems)
-        if self.seen is not None:  # whole, since batches have their own columns
-            urls = row_by_row(location, len(rows))
-            self._find_repeated(urls, self.seen, problems)
-            location = [urls]
-        columns = [part for part in location if not isinstance(part, str)]
+        located, lacking = self._located(rows, problems)
+        columns = [part for part in located if not isinstance(part, str)]
+        if self.seen is not None:
+            for row, location in enumerate(zip(*columns, strict=True)):
+                if row not in lacking and location in self.seen:
+                    lacking.add(row)
+                    problems.append((row, "", _REPEATED))
+                self.seen.add(location)
         listed, numbers = list(rows), list(range(len(rows)))
-        for row, *_ in reversed(problems):
+        for row in sorted(lacking, reverse=True):
             for column in (listed, numbers, *columns):
                 del column[row]
+
         lines = ""
         if listed:
-            fields = self._fields(listed, numbers, problems, tally)
-            parts = ["<url><loc>", *location, "</loc>", *fields, "</url>\n"]
-            lines = side_by_side(parts, len(listed))
-        self._report(problems, rows, tally, name or describe_at)
-        tally.entries += len(listed)
+            fields: Parts = []
+            for field_ in self.fields:
+                bad: list[Problem] = []
+                texts = field_.texts(listed, bad)
+                problems += [(numbers[row], what, error) for row, what, error in bad]
+                fields += field_.column.parts(texts)
+                if field_.column.name == "lastmod" and (newest := max(texts)):
+                    tally.newest = max(tally.newest, newest + field_.column.ending)
+            lines = self._entries(located, fields, tally, len(listed))
+        self._report(problems, lacking, rows, tally, name or describe_at)
         return lines
 
-    def _fields(
-        self,
-        listed: list[Any],
-        numbers: list[int],
-        problems: list[Problem],
-        tally: Tally,
-    ) -> Parts:
-        parts: Parts = []
-        for field_ in self.fields:
-            dropped: list[Problem] = []
-            texts = field_.texts(listed, dropped)
-            problems += [(numbers[row], name, error) for row, name, error in dropped]
-            parts += field_.column.parts(texts)
-            if field_.column.name == "lastmod" and (newest := max(texts)):
-                tally.newest = max(tally.newest, newest + field_.column.ending)
-        return parts
+    def _located(
+        self, rows: Sequence[Any], problems: list[Problem]
+    ) -> tuple[Parts, set[int]]:
+        """Return the locations, and the numbers of the rows without any."""
+        [location] = self.locations.values()
+        parts = location.parts(rows, problems)
+        if self.seen is not None:  # whole, since batches have their own columns
+            parts = [row_by_row(parts, len(rows))]
+        return parts, {row for row, *_ in problems}
 
-    def _find_repeated(
-        self, locations: Iterable[Any], seen: set[Any], problems: list[Problem]
-    ) -> None:
-        bad = {row for row, *_ in problems}
-        for row, location in enumerate(locations):
-            if row not in bad and any(location) and location in seen:
-                problems.append((row, "", _REPEATED))
-            seen.add(location)
-        problems.sort(key=itemgetter(0))
+    def _entries(self, located: Parts, fields: Parts, tally: Tally, count: int) -> str:
+        """Return the lines of the listed rows, and count their entries."""
+        tally.entries += count
+        parts = ["<url><loc>", *located, "</loc>", *fields, "</url>\n"]
+        return side_by_side(parts, count)
 
     def _report(
-        self, problems: list[Problem], rows: Sequence[Any], tally: Tally, name: Namer
+        self,
+        problems: list[Problem],
+        lacking: set[int],
+        rows: Sequence[Any],
+        tally: Tally,
+        name: Namer,
     ) -> None:
-        for row, field_, error in sorted(problems, key=itemgetter(0)):
+        """Count and name one problem of each row without entries, all of the others."""
+        settled = {row for row, _, error in problems if error is _REPEATED}
+        for row, what, error in sorted(problems, key=itemgetter(0)):
             if error is _REPEATED:
                 tally.repeat(partial(name, rows, row))
-                continue
-            if isinstance(error, DoubtError):
+            elif row in settled:
+                error.__traceback__ = None
+            elif isinstance(error, DoubtError):
                 tally.doubt(partial(name, rows, row), error)
-                continue
-            # To name a row may take a query.
-            is_named = tally.names or self.raises
-            named_row = name(rows, row) if is_named else _UNNAMED
-            if self.raises:
-                error.add_note(f"({named_row}, {field_})")
-                raise error
-            if field_ == "location":
-                tally.skip(named_row, error)
             else:
-                tally.drop(named_row, field_, error)
-            # Frames of the error hold all rows of the batch, and the error itself.
-            error.__traceback__ = None
+                if row in lacking:
+                    settled.add(row)
+                    what = "location"
+                # To name a row may take a query.
+                is_named = tally.names or self.raises
+                named_row = name(rows, row) if is_named else _UNNAMED
+                if self.raises:
+                    error.add_note(f"({named_row}, {what})")
+                    raise error
+                tally.leave_out(named_row, what, error)
+                # Frames of the error hold all rows of the batch, and the error itself.
+                error.__traceback__ = None
 
 
 def lines_of(
@@ -264,7 +269,7 @@ def lines_of(
     fields = [Values(getters[name], it) for name, it in columns if name in getters]
     if is_mobile:
         fields.append(MOBILE)
-    return Lines(location, fields, raises)
+    return Lines({"": location}, fields, raises)
 
 
 def side_by_side(parts: Parts, count: int) -> str:
