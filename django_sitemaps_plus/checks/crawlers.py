@@ -219,8 +219,8 @@ def check_keys(**kwargs: Any) -> list[CheckMessage]:
 
 def _broken(*, is_lack: bool) -> list[CheckMessage]:
     hint = f"Correct it in {SETTING}['ENGINES']."
-    engines = [engine for engine in broken_engines() if engine.is_lack == is_lack]
-    return [error(25, engine.fault, hint) for engine in engines]
+    faults = [fault for fault in broken_engines() if fault.is_lack == is_lack]
+    return [error(25, str(fault), hint) for fault in faults]
 
 
 def _urls_are_submitted() -> bool:

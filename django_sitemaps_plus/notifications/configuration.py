@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 from typing import Any
@@ -17,7 +16,7 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 
-from .base import Engine, Takes
+from .base import Engine
 from .http.addresses import parse_endpoint
 from .secrets import Secret
 
@@ -34,20 +33,19 @@ _LOOPBACK = "localhost, 127.0.0.1 or ::1"
 _TOKEN = re.compile("[!-~]+")
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenEngine:
-    """An engine that cannot be made; its deliveries wait until it can."""
+class EngineFault(ConfigurationError):
+    """Why an engine cannot be made; its deliveries wait until it can."""
 
-    name: str
-    fault: str  # what is wrong, as a sentence
-    takes: Takes | None = None  # None where its class is unknown
-    follows_content: bool = False
-    #: Whether a key, a file or the like is missing, which may be there elsewhere.
-    is_lack: bool = False
+    name: Any = ""
 
-
-class _Lack(str):
-    """Why an engine cannot be made in this environment; another may have what lacks."""
+    def __init__(
+        self, fault: str, kind: type[Engine] | None = None, *, is_lack: bool = False
+    ) -> None:
+        super().__init__(fault)
+        self.takes = kind and kind.takes  # None where its class is unknown
+        self.follows_content = kind is not None and kind.follows_content
+        #: Whether a key, a file or the like is missing, which may be there elsewhere.
+        self.is_lack = is_lack
 
 
 class _OptionError(ConfigurationError):
@@ -58,91 +56,90 @@ class _OptionError(ConfigurationError):
         self.option, self.is_secret = option, is_secret
 
 
-ConfiguredEngine = Engine | BrokenEngine
+ConfiguredEngine = Engine | EngineFault
 
 
 def get_engines() -> Mapping[str, Engine]:
     """Return the engines that work, by name, in the order of the settings."""
-    return {e.name: e for e in _configured() if isinstance(e, Engine)}
+    return {k: it for k, it in _configured().items() if isinstance(it, Engine)}
 
 
-def broken_engines() -> Sequence[BrokenEngine]:
+def broken_engines() -> Sequence[EngineFault]:
     """Return the engines that cannot be made, in the order of the settings."""
-    return [engine for engine in _configured() if isinstance(engine, BrokenEngine)]
+    return [it for it in _configured().values() if isinstance(it, EngineFault)]
 
 
 def get_engine(name: str) -> Engine:
     """Return an engine by its name, or raise why there is none."""
-    engines = {engine.name: engine for engine in _configured()}
+    engines = _configured()
     engine = engines.get(name)
     if engine is None:
         known = ", ".join(map(str, engines)) or "none"
         raise ConfigurationError(f"There is no engine {name!r}. ENGINES has: {known}.")
-    if isinstance(engine, BrokenEngine):
-        raise ConfigurationError(engine.fault)
+    if isinstance(engine, EngineFault):
+        raise ConfigurationError(str(engine))
     return engine
 
 
 def engines_to_notify() -> Sequence[ConfiguredEngine]:
     """Return all engines; what a broken one takes is queued as well."""
-    for engine in broken_engines():
-        _log(engine)
-        if engine.takes is None:  # it is unknown whether it takes what has changed
-            raise ConfigurationError(engine.fault)
-    return _configured()
+    for fault in broken_engines():
+        _log(str(fault))
+        if fault.takes is None:  # it is unknown whether it takes what has changed
+            raise ConfigurationError(str(fault))
+    return list(_configured().values())
 
 
-def _configured() -> Sequence[ConfiguredEngine]:
+def _configured() -> Mapping[Any, ConfiguredEngine]:
     return _engines_of(conf.settings_name())
 
 
 @conf.until_settings_change
-def _engines_of(site: str) -> Sequence[ConfiguredEngine]:
+def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
     configured: Any = conf.get_settings().engines
     if not isinstance(configured, Mapping):
         form = f"{{'indexnow': {{'BACKEND': '{__package__}.IndexNow', 'OPTIONS': "
         form += "{'key': ...}}}"
         fault = f"{conf.SETTING}['ENGINES'] is not a dict. Write it as {form}."
-        return [BrokenEngine("", fault)]
-    return [_made(name, given) for name, given in configured.items()]
+        return {"": EngineFault(fault)}
+    engines = dict[Any, ConfiguredEngine]()
+    for name, given in configured.items():
+        try:
+            engines[name] = _made(name, given)
+        except EngineFault as error:
+            # Frames hold options, which may be secrets; a debug page would show them.
+            error.name, error.__context__ = name, None
+            engines[name] = error.with_traceback(None)
+    return engines
 
 
 @cache
-def _log(engine: BrokenEngine) -> None:
+def _log(fault: str) -> None:
     """Log a fault once, where something waits for it; a check has it as a message."""
-    logger.error("%s", engine.fault, extra={"action": "engine_broken"})
+    logger.error("%s", fault, extra={"action": "engine_broken"})
 
 
-def _made(name: Any, configured: Any) -> ConfiguredEngine:
-    """Return an engine, or why there is none.
-
-    Neither this nor what it calls raises: their frames hold options, which may be
-    secrets, and a debug page would show them.
-    """
+def _made(name: Any, configured: Any) -> Engine:
+    """Return an engine; raise nothing but an EngineFault, which loses its frames."""
     where = f"{conf.SETTING}['ENGINES'][{name!r}]"
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-        fault = f"{where}: a name must be a string of 1 to {MAX_NAME} characters."
-        return BrokenEngine(name, fault)
+        words = f"a name must be a string of 1 to {MAX_NAME} characters."
+        raise EngineFault(f"{where}: {words}")
     if not isinstance(configured, Mapping) or "BACKEND" not in configured:
-        fault = f"{where} must be a dict with BACKEND and, optionally, OPTIONS."
-        return BrokenEngine(name, fault)
+        words = "must be a dict with BACKEND and, optionally, OPTIONS."
+        raise EngineFault(f"{where} {words}")
     for key in configured.keys() - _KEYS:
-        fault = f"{where} has an unknown key {key!r}: options belong into OPTIONS."
-        return BrokenEngine(name, fault)
-    backend = str(configured.get("BACKEND", ""))
-    kind = _imported(backend)
-    if isinstance(kind, str):
-        lacks = isinstance(kind, _Lack)
-        return BrokenEngine(name, f"{where}: {kind}", is_lack=lacks)
-    engine = _instance(kind, configured.get("OPTIONS", {}))
-    if isinstance(engine, str):
-        fault, lacks = f"{where}: {backend!r} {engine}", isinstance(engine, _Lack)
-        return BrokenEngine(name, fault, kind.takes, kind.follows_content, lacks)
+        words = f"has an unknown key {key!r}: options belong into OPTIONS."
+        raise EngineFault(f"{where} {words}")
+    backend = str(configured["BACKEND"])
+    kind = _imported(where, backend)
+    where += f": {backend!r} cannot be made"
+    engine = _instance(where, kind, configured.get("OPTIONS", {}))
     engine.name = name
     return engine
 
 
-def _imported(backend: str) -> type[Engine] | str:
+def _imported(where: str, backend: str) -> type[Engine]:
     try:
         kind = import_string(backend)
     except ImportError as error:
@@ -150,42 +147,42 @@ def _imported(backend: str) -> type[Engine] | str:
         kinds = [it for it in Engine.__subclasses__() if it.__module__.startswith(ours)]
         hint = suggest(backend.rpartition(".")[2], [kind.__name__ for kind in kinds])
         hint = hint.replace("'", f"'{ours}", 1)
-        return f"{error}. {hint}".strip()
+        raise EngineFault(f"{where}: {error}. {hint}".strip()) from None
     except Exception as error:  # noqa: BLE001 - a module of the project's own
-        return _Lack(f"importing {backend!r} raised {type(error).__name__}: {error}.")
+        words = f"importing {backend!r} raised {type(error).__name__}: {error}."
+        raise EngineFault(f"{where}: {words}", is_lack=True) from None
     if isinstance(kind, type) and issubclass(kind, Engine):
         return kind
-    return f"{backend!r} is not a subclass of Engine."
+    raise EngineFault(f"{where}: {backend!r} is not a subclass of Engine.")
 
 
-def _instance(kind: type[Engine], options: Any) -> Engine | str:
+def _instance(where: str, kind: type[Engine], options: Any) -> Engine:
     if not isinstance(options, Mapping):
-        return "cannot be made: OPTIONS is not a dict."
+        raise EngineFault(f"{where}: OPTIONS is not a dict.", kind)
     known: list[str] = []
-    is_known = False
+    is_lack = False
     try:
         expected = signature(kind)
         known += expected.parameters
         expected.bind_partial(**options)
-        is_known = True
+        is_lack = True
         expected.bind(**options)
     except (TypeError, ValueError) as error:  # it names options, and no values
         hints = [suggest(str(name), known) for name in options if name not in known]
         takes = f"{kind.__name__} takes {', '.join(known) or 'none'}."
-        words = ["cannot be made: OPTIONS:", f"{error}.", *hints[:1], takes]
-        return (_Lack if is_known else str)(" ".join(words))
+        words = " ".join([f"{where}: OPTIONS: {error}.", *hints[:1], takes])
+        raise EngineFault(words, kind, is_lack=is_lack) from None
     try:
         return kind(**options)
     except _OptionError as error:
-        lacks = error.is_secret or not options.get(error.option)
-        return (_Lack if lacks else str)(f"cannot be made: {error}")
+        is_lack = error.is_secret or not options.get(error.option)
+        raise EngineFault(f"{where}: {error}", kind, is_lack=is_lack) from None
     except ConfigurationError as error:
-        return _Lack(f"cannot be made: {error}")
+        raise EngineFault(f"{where}: {error}", kind, is_lack=True) from None
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
         # The error is not quoted, since its text may quote the options.
-        error_kind = type(error).__name__
-        fault = f"cannot be made with these options: {error_kind}. See the reference."
-        return _Lack(fault)
+        words = f"with these options: {type(error).__name__}. See the reference."
+        raise EngineFault(f"{where} {words}", kind, is_lack=True) from None
 
 
 def bad_option(

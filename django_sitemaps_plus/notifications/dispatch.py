@@ -55,7 +55,7 @@ def notify_engines(
         patience = timezone.now() + timedelta(seconds=wait)
         dispatch(engines, report, until)
         if not names:
-            report.failures += [engine.fault for engine in broken_engines()]
+            report.failures += map(str, broken_engines())
         # Wait for what is due soon, as long as patience and time allow.
         while report.next_at is not None:
             now = timezone.now()

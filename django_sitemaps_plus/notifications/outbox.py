@@ -17,7 +17,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import feed_urls, index_urls
 
 from .base import Takes
-from .configuration import BrokenEngine, ConfiguredEngine, engines_to_notify
+from .configuration import ConfiguredEngine, EngineFault, engines_to_notify
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def want_feeds(
 def present_feeds(engine: ConfiguredEngine) -> Collection[str] | None:
     """Return the feeds that an engine takes; None if that cannot be said."""
     site = get_site()
-    if isinstance(engine, BrokenEngine):
+    if isinstance(engine, EngineFault):
         # Feeds that are known already; others follow once the engine works.
         rows = Delivery.objects.of(site.name, engine.name).feeds()
         return list(rows.values_list("target", flat=True))

@@ -160,7 +160,7 @@ def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
     engines = dispatch.chosen_engines(names)
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
-        raise CommandError(next((engine.fault for engine in broken_engines()), none))
+        raise CommandError(next(map(str, broken_engines()), none))
     if reason := conf.silence_reason():
         raise CommandError(
             f"Engines are not notified: {reason}. SITEMAPS_PLUS['NOTIFY'] = True "

@@ -161,21 +161,20 @@ def raised_text_logged(without_text, error):
 
 
 @mutant("notifications.configuration:_instance", f"{_QUOTED}[raises]")
-def options_quoted(instance, kind, options):
+def options_quoted(instance, where, kind, options):
     """What an engine raises of its options is quoted."""
+    from django_sitemaps_plus.notifications.configuration import EngineFault
+
     try:
         kind(**options)
     except Exception as error:  # noqa: BLE001 - as the original does
-        return f"cannot be made with these options: {error}"
-    return instance(kind, options)
+        raise EngineFault(f"{where} with these options: {error}", kind) from None
+    return instance(where, kind, options)
 
 
 @mutant("notifications.configuration:_imported", f"{_QUOTED}[module]")
-def import_error_raised(imported, backend):
+def import_error_raised(imported, where, backend):
     """An error of a module goes up through a frame that holds the options."""
     from django.utils.module_loading import import_string
 
-    try:
-        return import_string(backend)
-    except ImportError as error:
-        return str(error)
+    return import_string(backend)
