@@ -192,17 +192,14 @@ def _has_current_site() -> bool:
 
 def _storage() -> Faults:
     alias = get_settings().storage
-    if alias is None and not settings.MEDIA_ROOT:
-        message = "Sitemap files have no place, so they cannot be built."
-        hint = f"Set MEDIA_ROOT, or {SETTING}['STORAGE'] to an alias in STORAGES."
-        yield warning(4, message, hint)  # live sitemaps need none, and a build fails
-        return
-    if isinstance(alias, str) and alias not in settings.STORAGES:
-        yield error(4, *_undefined("STORAGE", alias, "STORAGES"))
-        return
     compresses = False
-    with suppress(Exception):  # a build says why the storage cannot be made
+    try:
         compresses = bool(getattr(get_storage(), "gzip", False))
+    except Exception as fault:  # noqa: BLE001 - a build says what else is wrong
+        if alias is None:  # live sitemaps need none, and a build fails
+            yield warning(4, *reason_and_remedy(fault))
+        elif isinstance(alias, str) and alias not in settings.STORAGES:
+            yield error(4, *reason_and_remedy(fault))
     if compresses:
         message = f"The storage {alias!r} compresses files by itself (option gzip), so "
         message += "views do not read what was stored."
@@ -213,7 +210,8 @@ def _storage() -> Faults:
 def _cache() -> Faults:
     alias, executor = get_settings().cache, get_settings().executor
     if alias not in settings.CACHES:
-        yield error(6, *_undefined("CACHE", alias, "CACHES"))
+        message = f"{SETTING}['CACHE'] is {alias!r}, which CACHES does not define."
+        yield error(6, message, f"Use one of these: {', '.join(settings.CACHES)}.")
     elif settings.DEBUG or is_test_run() or executor == AppSettings().executor:
         return
     elif not is_shared():
@@ -237,13 +235,6 @@ def _executor() -> Faults:
     else:
         faults = (warning(10, *fault) for fault in executor.faults())
         yield from examined(faults, "EXECUTOR")
-
-
-def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:
-    return (
-        f"{SETTING}[{key!r}] is {alias!r}, which {setting} does not define.",
-        f"Use one of these: {', '.join(getattr(settings, setting))}.",
-    )
 
 
 def check_sites(**kwargs: Any) -> list[CheckMessage]:

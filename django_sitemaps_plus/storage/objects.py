@@ -56,14 +56,16 @@ def get_storage() -> Storage:
         try:
             return storages[alias]
         except InvalidStorageError as error:
-            raise ConfigurationError(
-                f"SITEMAPS_PLUS['STORAGE'] is {alias!r}: {error}. Define that alias in "
-                "STORAGES."
-            ) from error
+            fault = f": {error}. Define that alias in STORAGES."
+            if alias not in settings.STORAGES:
+                fault = ", which STORAGES does not define. Use one of these: "
+                fault += f"{', '.join(settings.STORAGES)}."
+            where = f"SITEMAPS_PLUS['STORAGE'] is {alias!r}"
+            raise ConfigurationError(where + fault) from error
     if not settings.MEDIA_ROOT:
         raise ConfigurationError(
-            "No place for sitemap files. Set MEDIA_ROOT, or SITEMAPS_PLUS['STORAGE'] "
-            "to an alias in STORAGES."
+            "Sitemap files have no place, so they cannot be built. Set MEDIA_ROOT, or "
+            "SITEMAPS_PLUS['STORAGE'] to an alias in STORAGES."
         )
     return _default_storage(str(settings.MEDIA_ROOT))
 

@@ -42,7 +42,7 @@ def test_no_place_for_files_stops_builds_only(live):
     assert live.get("/sitemap-posts-1.xml")[0] == 200
     built = live.manage("build_sitemaps")
     assert built.returncode == 1
-    assert "No place for sitemap files. Set MEDIA_ROOT, or" in built.stderr
+    assert "cannot be built. Set MEDIA_ROOT, or" in built.stderr
     assert "Traceback" not in built.stderr
 
 
