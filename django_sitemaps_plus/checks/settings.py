@@ -128,6 +128,8 @@ def _problem(name: str, kind: str, value: Any) -> str:
             is_right, form = isinstance(value, bool), "True or False"
         case _, "notify_retry_seconds":
             is_right, form = is_number and value > 0, "a number above 0"
+        case "float", _:
+            is_right, form = is_number and value >= 0, "a number, 0 or more"
         case _, "scheme" if isinstance(value, str):
             is_right, form = value in ("http", "https"), "'http' or 'https'"
         case "str", _:

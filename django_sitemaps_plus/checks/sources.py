@@ -93,15 +93,17 @@ def _parts(source: Source) -> Faults:
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
     yield from declared(check_names(source))
-    limit, on_error = source.limit, source.on_error
+    limit, age, on_error = source.limit, source.max_age, source.on_error
     if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
         yield error(11, f"limit is {limit!r}.", hint)
+    if age is not None and not (isinstance(age, int | float) and age >= 0):
+        yield error(11, f"max_age is {age!r}.", "Write a number of seconds, or None.")
     if on_error not in ("skip", "raise"):
         yield error(12, f"on_error is {on_error!r}.", 'Choose "skip" or "raise".')
-    if not isinstance(source, ModelSource | ViewSource):
-        return
-    if not (yield from declared(check_languages(source))):
+    if not isinstance(source, ModelSource | ViewSource) or not (
+        yield from declared(check_languages(source))
+    ):
         return
     if isinstance(source, ViewSource):
         yield from declared(_methods(source))

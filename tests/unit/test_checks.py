@@ -17,6 +17,7 @@ from django_sitemaps_plus.checks import (
     check_token,
 )
 from django_sitemaps_plus.checks.examining import PAGE
+from django_sitemaps_plus.conf import AppSettings
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.testing import temporary_registry
 
@@ -35,7 +36,11 @@ class TestSettings:
         [
             ({**BASE, "BASE_ULR": "x"}, ["E001"]),
             (5, ["E002", "E003"]),
-            ({**BASE, "PLAN_SECONDS": "soon"}, ["E002"]),
+            *[
+                ({**BASE, name.upper(): "5"}, ["E002"])
+                for name, kind in AppSettings.__annotations__.items()
+                if kind.startswith(("int", "float"))
+            ],
             ({**BASE, "PLAN_SECONDS": -1}, ["E002"]),
             ({**BASE, "SCHEME": "ftp"}, ["E002"]),
             ({**BASE, "MAX_BUILDERS": 0}, ["E002"]),

@@ -112,6 +112,7 @@ BELOW = Genre.objects.filter(parent=OuterRef("pk"))
         ({}, []),
         ({"limit": 50_001}, ["E011"]),
         ({"limit": 0}, ["E011"]),
+        ({"limit": "5", "max_age": "5"}, ["E011", "E011"]),
         ({"on_error": "ignore"}, ["E012"]),
         ({"model": None}, ["E013"]),
         ({"key": "nothing"}, ["E014"]),
