@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from celery import Task, current_app, shared_task
+from celery.app import app_or_default
 from django.utils import timezone
 
 from django_sitemaps_plus.models.claims import BATCH_PAGES
@@ -177,8 +178,9 @@ class CeleryExecutor(Executor):
 
         # A thread sees the app as a wake-up does: others may be of their thread alone.
         with ThreadPoolExecutor(1) as pool:
-            is_lost = pool.submit(_goes_nowhere).result()
-        if is_lost:
+            app = pool.submit(app_or_default).result()
+        is_made_by_celery = (app.main, app.loader_cls) == ("default", "default")
+        if is_made_by_celery and not app.conf.broker_write_url:
             yield (
                 "Messages for workers go to amqp://localhost, since no Celery app of "
                 "the project is loaded.",
@@ -218,12 +220,6 @@ def _inspection() -> Iterator[Any]:
         # Without it Celery would try for ever.
         broker.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
         yield current_app.control.inspect(timeout=_ANSWER_SECONDS, connection=broker)
-
-
-def _goes_nowhere() -> bool:
-    """Return whether the app is the one that Celery makes, and has no broker."""
-    is_made = (current_app.main, current_app.loader_cls) == ("default", "default")
-    return is_made and not current_app.conf.broker_write_url
 
 
 def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:

@@ -131,15 +131,8 @@ def _made(name: Any, configured: Any) -> Engine:
     for key in configured.keys() - _KEYS:
         words = f"has an unknown key {key!r}: options belong into OPTIONS."
         raise EngineFault(f"{where} {words}")
+
     backend = str(configured["BACKEND"])
-    kind = _imported(where, backend)
-    where += f": {backend!r} cannot be made"
-    engine = _instance(where, kind, configured.get("OPTIONS", {}))
-    engine.name = name
-    return engine
-
-
-def _imported(where: str, backend: str) -> type[Engine]:
     try:
         kind = import_string(backend)
     except ImportError as error:
@@ -151,9 +144,13 @@ def _imported(where: str, backend: str) -> type[Engine]:
     except Exception as error:  # noqa: BLE001 - a module of the project's own
         words = f"importing {backend!r} raised {type(error).__name__}: {error}."
         raise EngineFault(f"{where}: {words}", is_lack=True) from None
-    if isinstance(kind, type) and issubclass(kind, Engine):
-        return kind
-    raise EngineFault(f"{where}: {backend!r} is not a subclass of Engine.")
+    if not isinstance(kind, type) or not issubclass(kind, Engine):
+        raise EngineFault(f"{where}: {backend!r} is not a subclass of Engine.")
+
+    where += f": {backend!r} cannot be made"
+    engine = _instance(where, kind, configured.get("OPTIONS", {}))
+    engine.name = name
+    return engine
 
 
 def _instance(where: str, kind: type[Engine], options: Any) -> Engine:

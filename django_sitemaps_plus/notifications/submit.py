@@ -78,34 +78,32 @@ class Submitter:
         if not claimed:
             return False
         self.report.requests += 1
-        match self._send([row.target for row in claimed]):
-            case EngineRefused() as error:
-                Delivery.objects.release(claimed, error)
-                self._park(error)
-                return False
-            case BatchRejected() as error:
-                return self._narrow(claimed, error)
-            case RetryLater() as error:
-                return self._pause(claimed, error)
-        self._accept(claimed)
-        return True
-
-    def _send(
-        self, targets: Sequence[str]
-    ) -> RetryLater | EngineRefused | BatchRejected | None:
-        """Make a request; return why it was not accepted."""
+        targets = [row.target for row in claimed]
         batch = Batch(site=self.site, host=self.host.host, targets=targets)
+        fault: Exception | None = None
         try:
             self.engine.send(batch)
         except (RetryLater, EngineRefused, BatchRejected) as error:
-            return error
+            fault = error
         except Exception as error:  # an engine may be the user's code
             if ends_work(error):
                 raise
             words, why = "%s failed: %s", without_text(error)
             self._log(logging.ERROR, "engine_failed", words, why)
-            return RetryLater(f"it raised {type(error).__name__}")
-        return None
+            fault = RetryLater(f"it raised {type(error).__name__}")
+
+        # An error of the database here must not lead to the frames of the engine.
+        match fault:
+            case EngineRefused():
+                Delivery.objects.release(claimed, fault)
+                self._park(fault)
+                return False
+            case BatchRejected():
+                return self._narrow(claimed, fault)
+            case RetryLater():
+                return self._pause(claimed, fault)
+        self._accept(claimed)
+        return True
 
     def _accept(self, rows: Sequence[Delivery]) -> None:
         now = timezone.now()

@@ -172,9 +172,10 @@ def options_quoted(instance, where, kind, options):
     return instance(where, kind, options)
 
 
-@mutant("notifications.configuration:_imported", f"{_QUOTED}[module]")
-def import_error_raised(imported, where, backend):
+@mutant("notifications.configuration:_made", f"{_QUOTED}[module]")
+def import_error_raised(made, name, configured):
     """An error of a module goes up through a frame that holds the options."""
     from django.utils.module_loading import import_string
 
-    return import_string(backend)
+    import_string(configured["BACKEND"])
+    return made(name, configured)
