@@ -149,15 +149,14 @@ def current_id() -> str:
 
 def contrib_site(scheme: str, request: HttpRequest | None = None) -> Site:
     """Return the site that ``django.contrib.sites`` gives by SITE_ID, else by host."""
-    rows, host = _rows(), None
-    if request is not None and not current_id():
-        host = request.get_host()
-    if host is not None and len(host) > MAX_HOST:  # a database may refuse it
+    rows = _rows()
+    host = request.get_host() if request is not None and not current_id() else ""
+    if len(host) > MAX_HOST:  # a database may refuse it
         raise Http404("No such site")
     try:
         row = rows.get_current(request)  # which keeps them in memory
     except (ObjectDoesNotExist, ImproperlyConfigured) as error:
-        if host is not None:
+        if host:
             raise Http404("No such site") from error
         raise ConfigurationError(
             "django.contrib.sites has no current site. Set SITE_ID to one that "

@@ -22,7 +22,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.monitoring import is_token
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import hosts_of, in_force
+from django_sitemaps_plus.sites import current_id, hosts_of, in_force
 from django_sitemaps_plus.storage import get_storage
 
 from .crawlers import are_included, has_only_views_of_contrib
@@ -188,8 +188,7 @@ def _has_own_origin() -> bool:
 
 
 def _has_current_site() -> bool:
-    has_sites = apps.is_installed("django.contrib.sites")
-    return has_sites and bool(getattr(settings, "SITE_ID", None))
+    return apps.is_installed("django.contrib.sites") and bool(current_id())
 
 
 def _storage() -> Faults:
