@@ -37,7 +37,7 @@ from .pool import reason_against
 from .report import BuildReport, index_problems
 from .settle import mark_damaged, mark_unchecked, settle
 from .state import Build
-from .worker import help_with, work
+from .worker import build_dirty_pages, help_with
 
 logger = logging.getLogger(__name__)
 
@@ -75,96 +75,97 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
         return report
 
 
-def _run(state: Build) -> BuildReport:
+def _run(build: Build) -> BuildReport:
     """Notice changes, build pages and publish the index."""
-    planned = _begin(state)
-    sections = [it for it in planned if not state.is_left(it)]
-    if state.call_help is not None:
+    planned = _begin(build)
+    sections = [it for it in planned if not build.is_left(it)]
+    if build.call_help is not None:
         pages = Page.objects.claimable().filter(section__in=[it.row for it in sections])
         if (total := pages.count()) > BATCH_PAGES:
-            state.call_help([it.name for it in sections], total)
+            build.call_help([it.name for it in sections], total)
 
-    _build(state, sections)
-    if state.audits:
-        _audit(state, sections)
+    _build_rounds(build, sections)
+    if build.audits:
+        _audit(build, sections)
     missing = note_missing()
-    indexes = _publish_index(state)
+    indexes = _publish_index(build)
     if indexes is not None and sync.look_after(
-        state.site, indexes, was_behind=bool(state.was_behind)
+        build.site, indexes, was_behind=bool(build.was_behind)
     ):
-        _build(state, sections)
-        indexes = _publish_index(state)
-        sync.repair(state.site)  # an index that was hidden has its name again
+        _build_rounds(build, sections)
+        indexes = _publish_index(build)
+        sync.repair(build.site)  # an index that was hidden has its name again
 
-    return _report(state, planned, indexes, missing)
+    return _report(build, planned, indexes, missing)
 
 
-def _begin(state: Build) -> list[OpenSection]:
+def _begin(build: Build) -> list[OpenSection]:
     """Open the sections that have a plan, or get one, and mark what has changed."""
-    take_origin(has_moved=state.move_origin)
+    take_origin(has_moved=build.move_origin)
     planned = []
-    for name in state.names:
+    for name in build.names:
         section = open_section(name)
-        with state.attempt(section):
+        with build.attempt(section):
             plan_section(section)
             planned.append(section)
-            state.opened[section.row.pk] = section
-    if state.waits:
-        state.since = min([it.row.now for it in planned], default=None)
-    if state.new_namespace or not all([it.row.namespace for it in planned]):
-        take_namespace(state.new_namespace)
-    if not state.notices:
+            build.opened[section.row.pk] = section
+    if build.waits:
+        build.since = min([it.row.now for it in planned], default=None)
+    if build.new_namespace or not all([it.row.namespace for it in planned]):
+        take_namespace(build.new_namespace)
+    if not build.notices:
         return planned
 
     for section in planned:
-        with state.attempt(section):
-            _prepare(state, section)
+        with build.attempt(section):
+            _prepare(build, section)
     mark_damaged()
-    if state.full or state.new_namespace:
-        index_pages = Page.objects.of(state.site.name, INDEX)
+    if build.full or build.new_namespace:
+        index_pages = Page.objects.of(build.site.name, INDEX)
         index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
     return planned
 
 
-def _prepare(state: Build, section: OpenSection) -> None:
+def _prepare(build: Build, section: OpenSection) -> None:
     """Mark what has changed in a section, and have it looked at anew if it is held."""
     row, current = section.row, deploys.fingerprint(section)
-    state.fingerprints[row.pk] = current
-    is_forced = state.full or state.move_origin
+    build.fingerprints[row.pk] = current
+    is_forced = build.full or build.move_origin
     if not is_forced and deploys.is_replaced(row, current):
-        state.leave(section.name)
+        build.leave(section.name)
         return
     if renew_plan(section, current):
         return  # changes are located in the next plan
     notice(section)
-    if state.replan:
+    if build.replan:
         begin_replan(section)
     if row.hold_reason:
-        look_again(row, at_once=state.waits)
-    if state.full or state.new_namespace:
+        look_again(row, at_once=build.waits)
+    if build.full or build.new_namespace:
         pages = row.pages.planned()
         pages.update_locked([row.pk], wanted=F("wanted") + 1, **UNTRIED)
 
 
-def _build(state: Build, sections: list[OpenSection]) -> None:
+def _build_rounds(build: Build, sections: list[OpenSection]) -> None:
     for _ in range(MAX_ROUNDS):
-        _work(state, sections)
-        if not any([settle(state, section) for section in sections]):
+        _build_with_helpers(build, sections)
+        if not any([settle(build, section) for section in sections]):
             return
-    _work(state, sections)  # what merges of the last round have left dirty
+    # Merges of the last round have left pages dirty.
+    _build_with_helpers(build, sections)
 
 
-def _work(state: Build, sections: list[OpenSection]) -> None:
-    """Build the dirty pages, in local processes if asked for."""
-    if state.progress is not None:
+def _build_with_helpers(build: Build, sections: list[OpenSection]) -> None:
+    """Build the dirty pages, together with local processes if asked for."""
+    if build.progress is not None:
         for section in sections:
-            known = state.reports.get(section.name)
+            known = build.reports.get(section.name)
             done = 0 if known is None else known.rendered
-            state.expected[section.name] = done + section.row.pages.dirty().count()
+            build.expected[section.name] = done + section.row.pages.dirty().count()
 
-    ids, helpers = [section.row.pk for section in sections], state.helpers
+    ids, helpers = [section.row.pk for section in sections], build.helpers
     if helpers is not None:
-        pages = Page.objects.claimable(state.since).filter(section__in=ids)
+        pages = Page.objects.claimable(build.since).filter(section__in=ids)
         if len(pages.values_list("pk")[: BATCH_PAGES + 1]) <= BATCH_PAGES:
             helpers = None  # no more than this process takes at once
         elif reason := reason_against():
@@ -172,13 +173,13 @@ def _work(state: Build, sections: list[OpenSection]) -> None:
             logger.warning("One process builds, since %s", reason, extra=extra)
             helpers = None
     if helpers is None:
-        work(state, ids)
+        build_dirty_pages(build, ids)
         return
 
     # Helpers run the code that is on disk by now, so they look for themselves for
     # whom pages are marked. Only this process waits for others.
     elsewhere = replace(
-        state,
+        build,
         reports={},
         fingerprints={},
         opened={},
@@ -188,81 +189,81 @@ def _work(state: Build, sections: list[OpenSection]) -> None:
         waits=False,
     )
     names = {section.row.pk: section.name for section in sections}
-    _, *others = helpers.share(partial(help_with, names), state, elsewhere)
+    _, *others = helpers.share(partial(help_with, names), build, elsewhere)
     for other in others:
         for name, report in other.reports.items():
-            state.report(name).add(report)
-        state.small |= other.small
-        state.stale |= other.stale
+            build.report(name).add(report)
+        build.small |= other.small
+        build.stale |= other.stale
 
 
-def _audit(state: Build, sections: list[OpenSection]) -> None:
+def _audit(build: Build, sections: list[OpenSection]) -> None:
     """Compare the pages longest unchecked, for a bounded time."""
     end = time.monotonic() + get_settings().audit_budget_seconds
     # When the build is over, nothing that is marked would be built.
-    while time.monotonic() < end and not state.is_over:
+    while time.monotonic() < end and not build.is_over:
         # Leave out a section that was left, or would be as soon as it is built.
         sections = [
             section
             for section in sections
-            if not state.is_left(section)
-            and (state.notices or not state.is_of_others(section.row))
+            if not build.is_left(section)
+            and (build.notices or not build.is_of_others(section.row))
         ]
         if not mark_unchecked([section.row for section in sections]):
             break
-        _build(state, sections)
+        _build_rounds(build, sections)
 
 
-def _publish_index(state: Build) -> list[Page] | None:
+def _publish_index(build: Build) -> list[Page] | None:
     """Publish the indexes; return their rows, None where it is too early."""
-    pages: list[Page] = Page.objects.indexes(site=state.site.name)
-    if state.audits:  # old indexes may be damaged
+    pages: list[Page] = Page.objects.indexes(site=build.site.name)
+    if build.audits:  # old indexes may be damaged
         age = timedelta(seconds=get_settings().audit_interval_seconds)
         since = timezone.now() - age
         old = [it.pk for it in pages if it.checked_at and it.checked_at < since]
         Page.objects.raise_wanted(False, pages=old)
         if old:
-            pages = Page.objects.indexes(site=state.site.name)
+            pages = Page.objects.indexes(site=build.site.name)
     if any([page.wanted > page.built for page in pages]):
-        if state.was_behind is None:  # other processes have built pages
-            state.was_behind = True
+        if build.was_behind is None:  # other processes have built pages
+            build.was_behind = True
         is_published = any([page.built for page in pages])
         if not is_published and not may_publish_index():
             return None
         take_origin(has_moved=False)  # it may have moved meanwhile
         # Also when the time is over: it lists what was published in time.
-        work(replace(state, seconds=None), [pages[0].section_id])
-        pages = Page.objects.indexes(site=state.site.name)
+        build_dirty_pages(replace(build, seconds=None), [pages[0].section_id])
+        pages = Page.objects.indexes(site=build.site.name)
     return pages
 
 
 def _report(
-    state: Build,
+    build: Build,
     planned: list[OpenSection],
     indexes: list[Page] | None,
     missing: list[str],
 ) -> BuildReport:
     """Report what was done, and how the sections are now."""
-    is_asked = state.waits or build_finished.has_listeners()
+    is_asked = build.waits or build_finished.has_listeners()
     for section in planned:
-        row, report = section.row, state.report(section.name)
+        row, report = section.row, build.report(section.name)
         report.hold_reason = row.hold_reason
         # A page that the guard holds at first is rendered again.
         report.problems = [*dict.fromkeys(report.problems)]
         if is_asked or report.rendered or is_peak_old(row):
             report.read_totals(row)
-            if state.is_through:  # what builds of other sites mark is for the next
+            if build.is_through:  # what builds of other sites mark is for the next
                 report.dirty = 0
             note_peak(row, report.entries)
         if report.rendered:
             report.record()
 
-    sections = [it for it in planned if state.is_over and not state.is_left(it)]
+    sections = [it for it in planned if build.is_over and not build.is_left(it)]
     return BuildReport(
-        sections=[state.report(name) for name in state.names],
+        sections=[build.report(name) for name in build.names],
         index_pages=None if indexes is None else sum([i.entries for i in indexes]),
         index_errors=index_problems(indexes or ()),
         missing=missing,
         unfinished=[it.name for it in sections if it.row.pages.claimable().exists()],
-        seconds=time.monotonic() - state.began,
+        seconds=time.monotonic() - build.began,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connections
 from django.utils import timezone
@@ -36,7 +36,7 @@ from .store import BuiltPage, Result
 MAX_PROBLEM = 300
 
 # Fields that a pointer takes over as they were built.
-_BUILT = (
+_TAKEN_OVER = (
     *("object", "entries", "skipped", "dropped"),
     *("plain_size", "gzip_size", "plain_hash", "gzip_hash"),
 )
@@ -50,7 +50,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     as it is; so is one that the guard holds.
     """
     now = timezone.now()
-    results = sorted(results, key=lambda result: result[0].pk)
+    results = sorted(results, key=lambda result: result.page.pk)
     held = [result for result in results if must_wait(*result)]
     with atomic():
         # Splits change the ranges of pages; an index has none.
@@ -61,21 +61,21 @@ def flip(results: Sequence[Result]) -> list[Result]:
         if held:
             hold(held)
         free = [result for result in results if result not in held]
-        read_announce([page for page, _ in free])
+        read_announce([result.page for result in free])
         done = [result for result in free if point(*result, now)]
         # A page that is empty when it is first built leaves the index, though no bytes
         # of it have changed.
-        new = [(page, built) for page, built in done if built.is_new or not page.built]
-        publish([(page, [page], [built]) for page, built in new])
+        changed = [it for it in done if it.new.is_changed or not it.page.built]
+        record_flips([Flip(page, [page], [new]) for page, new in changed])
         # Pages that were stored again show the new object, not the damaged one.
-        shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
-        show_when_committed([page for page, _ in shown])
+        shown = [it.page for it in done if it.new.is_stored or it in changed]
+        show_when_committed(shown)
     return done
 
 
 def point(
     page: Page,
-    built: BuiltPage,
+    new: BuiltPage,
     now: datetime,
     *,
     is_again: bool = False,
@@ -87,7 +87,7 @@ def point(
     has the page built once more. The other fields get another value than usual.
     """
     # The next change may say otherwise. A new plan is announced as a whole.
-    fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
+    fields = {**pointer(page, new, now), "announce": page.state != State.NEXT}
     # A prepared query does not know what the field binds.
     problems: Any = Page._meta.get_field("problems")
     connection = connections[own_alias()]
@@ -117,27 +117,27 @@ def read_announce(pages: Sequence[Page]) -> None:
             page.announce, page.is_edited, page.changed_at = known[page.pk]
 
 
-def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
+def pointer(page: Page, new: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
-    fields: dict[str, Any] = {name: getattr(built, name) for name in _BUILT}
+    fields: dict[str, Any] = {name: getattr(new, name) for name in _TAKEN_OVER}
     fields["problems"] = [
         problem if isinstance(problem, str) else problem.stored(MAX_PROBLEM)
-        for problem in built.problems
+        for problem in new.problems
     ]
-    fields["previous_object"] = _previous_object(page, built, now)
-    if built.is_new:
+    fields["previous_object"] = _previous_object(page, new, now)
+    if new.is_changed:
         fields["published_at"] = _publication_time(page, now)
-        fields["lastmod"] = _lastmod(page, built.newest, now)
+        fields["lastmod"] = _lastmod(page, new.newest, now)
     return fields
 
 
-def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
+def _previous_object(page: Page, new: BuiltPage, now: datetime) -> str:
     """Return the object that a prune must not take for old because of its age.
 
     An object that stood for longer than the grace was stored long ago, and readers may
     still open it. All that came after it were stored within the grace.
     """
-    if built.object == page.object or page.published_at is None:
+    if new.object == page.object or page.published_at is None:
         return page.previous_object
     is_old = page.published_at <= now - get_settings().grace
     # No prune lists objects of before the database had a namespace: rows name them.
@@ -156,38 +156,7 @@ def _publication_time(page: Page, now: datetime) -> datetime:
     return max(now, page.published_at.replace(microsecond=0) + timedelta(seconds=1))
 
 
-#: A page that stands for the rest, the pages before, and what took their place.
-Flip = tuple[Page, Sequence[Page], Sequence[Page | BuiltPage]]
-
-
-def publish(flips: Sequence[Flip]) -> None:
-    """Note what a transaction flips: for the index, and as publications.
-
-    A page of the next plan is not served yet. That plan is noted as a whole, when it
-    takes the place of the old one.
-    """
-    flips = [it for it in flips if it[0].section.name != INDEX]
-    if not flips:
-        return
-    if has_subscribers():
-        publications = [
-            Publication(
-                section=page.section,
-                old=[before.object for before in old if before.object],
-                new=[after.object for after in new if after.object],
-                announce=page.announce or page.is_edited,
-                moves_only=not page.announce,
-                at=page.changed_at or Now(),
-            )
-            for page, old, new in flips
-            if page.state != State.NEXT
-        ]
-        Publication.objects.bulk_create([p for p in publications if p.old or p.new])
-    # Last, since every builder waits here for every other.
-    Page.objects.mark_indexes(site=flips[0][0].section.site)
-
-
-def _lastmod(row: Page, newest: str, now: datetime) -> str:
+def _lastmod(page: Page, newest: str, now: datetime) -> str:
     """Return what the index says of a page whose bytes have changed.
 
     That is the newest lastmod of the entries where it rose, else the time at which the
@@ -200,10 +169,46 @@ def _lastmod(row: Page, newest: str, now: datetime) -> str:
     present = w3c(now)
     # As text of one form, in UTC: it comes in the order of time.
     moment = min(w3c(parse_w3c(newest)), present) if newest else ""
-    if moment > row.lastmod or not (row.lastmod or row.plain_hash):
+    if moment > page.lastmod or not (page.lastmod or page.plain_hash):
         return moment
-    next_second = parse_w3c(row.lastmod) + timedelta(seconds=1) if row.lastmod else now
-    return max(present, w3c(next_second))
+    if not page.lastmod:
+        return present
+    return max(present, w3c(parse_w3c(page.lastmod) + timedelta(seconds=1)))
+
+
+class Flip(NamedTuple):
+    """A page that stands for the rest, the pages before, and what took their place."""
+
+    page: Page
+    before: Sequence[Page]
+    after: Sequence[Page | BuiltPage]
+
+
+def record_flips(flips: Sequence[Flip]) -> None:
+    """Record what a transaction flips: for the index, and as publications.
+
+    A page of the next plan is not served yet. That plan is noted as a whole, when it
+    takes the place of the old one.
+    """
+    flips = [it for it in flips if it.page.section.name != INDEX]
+    if not flips:
+        return
+    if has_subscribers():
+        publications = [
+            Publication(
+                section=page.section,
+                old=[old.object for old in before if old.object],
+                new=[new.object for new in after if new.object],
+                announce=page.announce or page.is_edited,
+                moves_only=not page.announce,
+                at=page.changed_at or Now(),
+            )
+            for page, before, after in flips
+            if page.state != State.NEXT
+        ]
+        Publication.objects.bulk_create([p for p in publications if p.old or p.new])
+    # Last, since every builder waits here for every other.
+    Page.objects.mark_indexes(site=flips[0].page.section.site)
 
 
 def send_page_built(page: Page, entries: int) -> None:

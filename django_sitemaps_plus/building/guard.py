@@ -32,14 +32,14 @@ WAITING = (
 LOOK_AGAIN = timedelta(minutes=10)
 
 
-def must_wait(page: Page, built: BuiltPage) -> bool:
+def must_wait(page: Page, new: BuiltPage) -> bool:
     """Return whether a page must wait for the rest of its section.
 
     The page alone proves nothing: a split, a merge or a deleted country empties pages
     too. So it waits, and :func:`judge` looks at the section.
     """
-    is_less = built.entries < page.entries / 2
-    is_worse = built.skipped > page.skipped and _is_bad(built.entries, built.skipped)
+    is_less = new.entries < page.entries / 2
+    is_worse = new.skipped > page.skipped and _is_bad(new.entries, new.skipped)
     return _is_guarded(page) and (is_less or is_worse)
 
 
@@ -54,12 +54,12 @@ def eroding(results: Sequence[Result]) -> list[Result]:
     Many small losses, in many pages or one after another, make a large one.
     """
     shrinking: dict[int, list[Result]] = defaultdict(list)
-    for page, built in results:
-        if built.entries < page.entries and _is_guarded(page):
-            shrinking[page.section_id].append((page, built))
+    for result in results:
+        if result.new.entries < result.page.entries and _is_guarded(result.page):
+            shrinking[result.page.section_id].append(result)
     held = []
     for section, losers in shrinking.items():
-        lost = sum([page.entries - built.entries for page, built in losers])
+        lost = sum([page.entries - new.entries for page, new in losers])
         [(peak, earlier_peak, total_lost)] = Section.objects.peaks(section=section)
         peak, total_lost = max(peak, earlier_peak), total_lost + lost
         allowed = peak * get_settings().shrink_guard
@@ -83,11 +83,11 @@ def _is_bad(entries: int, skipped: int) -> bool:
 def hold(held: Sequence[Result]) -> None:
     """Let pages wait for the rest of their sections, which the caller has locked."""
     _hold_sections(held)
-    for page, built in held:
+    for page, new in held:
         Page.objects.filter(pk=page.pk, token=page.token).update(
             hold=Hold.HELD,
-            held_entries=built.entries,
-            held_skipped=built.skipped,
+            held_entries=new.entries,
+            held_skipped=new.skipped,
             token="",
             claimed_at=None,
             **UNTRIED,

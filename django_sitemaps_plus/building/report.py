@@ -165,33 +165,33 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
         else:
             ranges = first_plan(section).ranges
             pages = [
-                Page(section=row, number=0, low=r.low, high=r.high) for r in ranges
+                Page(section=row, number=0, low=it.low, high=it.high) for it in ranges
             ]
         for page in pages:
-            for built in _try(page, section):
-                report.pages += bool(built.entries)
+            for new in _render(page, section):
+                report.pages += bool(new.entries)
                 report.rendered += 1
-                report.stored += built.is_new and bool(built.object)
-                report.entries += built.entries
-                report.plain_size += built.plain_size
-                report.gzip_size += built.gzip_size
-                report.skipped += built.skipped
-                report.dropped += built.dropped
-                report.problems += map(str, built.problems)
+                report.stored += new.is_changed and bool(new.object)
+                report.entries += new.entries
+                report.plain_size += new.plain_size
+                report.gzip_size += new.gzip_size
+                report.skipped += new.skipped
+                report.dropped += new.dropped
+                report.problems += map(str, new.problems)
         report.seconds = time.monotonic() - section_began
         reports.append(report)
     seconds = time.monotonic() - began
     return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
 
 
-def _try(page: Page, section: OpenSection) -> Iterator[BuiltPage]:
+def _render(page: Page, section: OpenSection) -> Iterator[BuiltPage]:
     """Render a page; in pieces, where it has outgrown its limits."""
     try:
-        yield build_page(page, section, is_stored=False)
+        yield build_page(page, section, stores=False)
     except LimitExceededError:
         ways = split_ranges(page, section)
         # The end of the last page holds a whole page, unless its rows are large.
         pieces = next(ranges for ranges in ways if len(ranges) > 1)
         for bounds in pieces:
             piece = Page(section=page.section, low=bounds.low, high=bounds.high)
-            yield from _try(piece, section)
+            yield from _render(piece, section)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import timezone
 
@@ -31,13 +31,16 @@ logger = logging.getLogger(__name__)
 #: How long before it was published a page may have been rendered, to count as now.
 RENDER_TIME = timedelta(minutes=1)
 
+#: The name of an object that a dry run would store.
+NOT_STORED = "-"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltPage:
     """A page as it was just rendered, and where its bytes are."""
 
     object: str = ""  # name in storage; "" for a page without entries
-    is_new: bool = False  # its bytes differ from those that are published
+    is_changed: bool = False  # its bytes differ from those that are published
     is_stored: bool = False  # as a new object
     entries: int = 0
     skipped: int = 0
@@ -50,24 +53,25 @@ class BuiltPage:
     gzip_hash: str = ""
 
 
-#: A page as it was claimed, and what was built for it.
-Result = tuple[Page, BuiltPage]
+class Result(NamedTuple):
+    """A page as it was claimed, and what was built for it."""
+
+    page: Page
+    new: BuiltPage
 
 
-def build_page(
-    page: Page, section: OpenSection, *, is_stored: bool = True
-) -> BuiltPage:
+def build_page(page: Page, section: OpenSection, *, stores: bool = True) -> BuiltPage:
     """Render a page of a section; store it, if asked to, where it has changed."""
     bounds, since = KeyRange(page.low, page.high), aware(timezone.now())
     rendered = render_page(section, bounds)
     since = since.replace(microsecond=0)
     is_now = _is_rendered_now(page, section.source, rendered, since)
-    built = store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
+    new = store_page(page, rendered.document, rendered.tally, stores=stores)
     if is_now:
-        built.problems.insert(0, RENDERED_NOW)
+        new.problems.insert(0, RENDERED_NOW)
         extra = {"action": "lastmod_now", "section": section.name}
         logger.warning("section=%s %s", section.name, RENDERED_NOW, extra=extra)
-    return built
+    return new
 
 
 def _is_rendered_now(
@@ -98,10 +102,10 @@ def _is_rendered_now(
 
 
 def store_page(
-    page: Page, document: Document | None, tally: Tally, *, is_stored: bool = True
+    page: Page, document: Document | None, tally: Tally, *, stores: bool = True
 ) -> BuiltPage:
     """Store a document as a new object, unless its bytes are published already."""
-    built = partial(
+    new_page = partial(
         BuiltPage,
         entries=tally.entries,
         skipped=tally.skipped,
@@ -110,23 +114,23 @@ def store_page(
         newest=tally.newest,
     )
     if document is None:
-        return built(is_new=bool(page.plain_hash))
-    is_new = document.plain_hash != page.plain_hash
+        return new_page(is_changed=bool(page.plain_hash))
+    is_changed = document.plain_hash != page.plain_hash
     namespace = page.section.namespace
-    stays = not is_new
-    if stays and is_stored:  # another database may delete what is not its own
+    stays = not is_changed
+    if stays and stores:  # another database may delete what is not its own
         is_own = is_within(page.object, namespace)
         stays = is_own and object_exists(page.object, page.gzip_size)
 
-    name, file = "-", page if stays else document
+    name, file = NOT_STORED, page if stays else document
     if stays:
         name = page.object
-    elif is_stored:
+    elif stores:
         name = store_object(page.section.name, page.number, document, namespace)
-    return built(
+    return new_page(
         object=name,
-        is_new=is_new,
-        is_stored=is_stored and not stays,
+        is_changed=is_changed,
+        is_stored=stores and not stays,
         plain_size=file.plain_size,
         gzip_size=file.gzip_size,
         plain_hash=file.plain_hash,

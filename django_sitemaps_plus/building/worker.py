@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.05
 
 
-def work(build: Build, sections: Collection[int]) -> Build:
+def build_dirty_pages(build: Build, sections: Collection[int]) -> Build:
     """Build pages until none is left to do, here or, if the build waits, elsewhere.
 
     The work done is added to the build, which another process may have sent here. A
@@ -51,7 +51,7 @@ def work(build: Build, sections: Collection[int]) -> Build:
             if pages:
                 if build.was_behind is None:
                     build.was_behind = is_behind(build.site)
-                left = _build(build, pages)
+                left = _build_claimed(build, pages)
                 sections = [pk for pk in sections if pk not in left]
             elif build.waits_for_others and Page.objects.is_being_built(sections):
                 time.sleep(POLL_SECONDS)
@@ -69,10 +69,10 @@ def help_with(sections: Mapping[int, str], build: Build) -> Build:
             if name not in registry:
                 logger.warning("Section %s is built by one process alone", name)
         known = [key for key, name in sections.items() if name in registry]
-    return replace(work(build, known), opened={})
+    return replace(build_dirty_pages(build, known), opened={})
 
 
-def _build(build: Build, pages: list[Page]) -> set[int]:
+def _build_claimed(build: Build, pages: list[Page]) -> set[int]:
     """Build claimed pages and flip them; return the sections left to other code."""
     results: list[Result] = []
     try:
@@ -89,8 +89,8 @@ def _build(build: Build, pages: list[Page]) -> set[int]:
             for page in own:
                 began = time.monotonic()
                 heartbeat()
-                if (built := _try(build, page)) is not None:
-                    results.append((page, built))
+                if (new := _build_one(build, page)) is not None:
+                    results.append(Result(page, new))
                 build.report(page.section.name).seconds += time.monotonic() - began
         try:
             flipped = flip(results)
@@ -99,16 +99,16 @@ def _build(build: Build, pages: list[Page]) -> set[int]:
                 raise
             logger.warning("Pages are built again, since others were there: %s", error)
             # The attempt counts, or this might never end.
-            Page.objects.release([page for page, _ in results], is_to_blame=True)
+            Page.objects.release([it.page for it in results], is_to_blame=True)
             flipped = []
 
         for result in flipped:
             _count(build, *result)
         # The guard holds these, or another process was faster and they may be dirty.
         kept = [result for result in results if result not in flipped]
-        for page, built in kept:
-            build.report(page.section.name).problems += map(str, built.problems)
-        Page.objects.release([page for page, _ in kept])
+        for page, new in kept:
+            build.report(page.section.name).problems += map(str, new.problems)
+        Page.objects.release([it.page for it in kept])
         return set(left)
     except BaseException as error:
         # Nothing is said where a process was only asked to end.
@@ -119,24 +119,24 @@ def _build(build: Build, pages: list[Page]) -> set[int]:
         raise
 
 
-def _try(build: Build, page: Page) -> BuiltPage | None:
+def _build_one(build: Build, page: Page) -> BuiltPage | None:
     """Build one page; None where that has been dealt with otherwise."""
     try:
         if page.section.name == INDEX:
             return build_index_page(page)
         section = build.open(page.section)
         try:
-            built = build_page(page, section)
+            new = build_page(page, section)
         except LimitExceededError:
             pieces = split(page, section)
-            for piece, built in pieces:
-                _count(build, piece, built)
+            for piece in pieces:
+                _count(build, *piece)
             if not pieces:
                 # The page was read before another split it, and claimed after that.
                 Page.objects.release([page])
             return None
         take_changes_meanwhile(page, section)
-        return built
+        return new
     except StalePlanError as error:
         build.stale.add(page.section.name)
         Page.objects.release([page], str(error))
@@ -148,22 +148,22 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
     return None
 
 
-def _count(build: Build, page: Page, built: BuiltPage) -> None:
+def _count(build: Build, page: Page, new: BuiltPage) -> None:
     name = page.section.name
     report = build.report(name)
     report.rendered += 1
-    report.stored += built.is_stored
-    report.problems += map(str, built.problems)
-    if built.is_new and page.state != State.NEXT:
-        send_page_built(page, built.entries)
+    report.stored += new.is_stored
+    report.problems += map(str, new.problems)
+    if new.is_changed and page.state != State.NEXT:
+        send_page_built(page, new.entries)
     if name == INDEX:
         return
     # A page that has shrunk, or is small since the limit was raised, may merge with a
     # neighbour. The last page is still filling.
-    is_filling = page.high is None and built.entries >= page.entries
+    is_filling = page.high is None and new.entries >= page.entries
     if page.built and not is_filling:
         limit = build.open(page.section).source.limit
-        if may_merge(built.entries, built.plain_size, limit):
+        if may_merge(new.entries, new.plain_size, limit):
             build.small.add(page.pk)
     if build.progress is not None:
         total = max(report.rendered, build.expected.get(name, 0))

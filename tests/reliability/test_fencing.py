@@ -21,7 +21,7 @@ from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.plan import merge, split
-from django_sitemaps_plus.building.store import build_page
+from django_sitemaps_plus.building.store import Result, build_page
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.section import open_section
 
@@ -212,13 +212,15 @@ def test_giving_up_leaves_the_claim_of_another(claimed):
     Page.objects.release([claimed], "failed late", is_to_blame=True)
     Page.objects.release([claimed])
     assert Page.objects.get(pk=claimed.pk).token == other.token
-    assert len(flip([(other, build_page(other, open_section("products")))])) == 1
+    new = build_page(other, open_section("products"))
+    assert len(flip([Result(other, new)])) == 1
 
 
 def test_a_version_that_is_built_is_not_built_over(claimed):
     """A flip is refused where the page is as new as what it would publish."""
     Page.objects.filter(pk=claimed.pk).update(built=claimed.wanted)
-    assert flip([(claimed, build_page(claimed, open_section("products")))]) == []
+    new = build_page(claimed, open_section("products"))
+    assert flip([Result(claimed, new)]) == []
 
 
 def test_two_builders_never_take_the_same_page(claimed):

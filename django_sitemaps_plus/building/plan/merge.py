@@ -8,7 +8,12 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import pointer, publish, send_page_built
+from django_sitemaps_plus.building.flip import (
+    Flip,
+    pointer,
+    record_flips,
+    send_page_built,
+)
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import may_merge
@@ -22,7 +27,7 @@ from .replan import raise_plan_version
 from .split import with_end
 
 
-def merge_small(section: OpenSection, built: Collection[int]) -> bool:
+def merge_small(section: OpenSection, candidates: Collection[int]) -> bool:
     """Merge built pages with neighbours where one page will do; return if any is dirty.
 
     That is what others were merged into, and those that have lost rows unnoticed.
@@ -43,7 +48,7 @@ def merge_small(section: OpenSection, built: Collection[int]) -> bool:
         is_small = may_merge(
             entries + more, size + more_size, limit, is_historic=is_historic
         )
-        if is_small and (pk in built or other in built):
+        if is_small and (pk in candidates or other in candidates):
             pairs.append((pk, other))
 
     for pair in pairs:
@@ -70,9 +75,9 @@ def merge(a: Page, b: Page, section: OpenSection) -> bool:
 @retried
 def _merge_claimed(a: Page, b: Page, section: OpenSection) -> bool:
     with Page.objects.keep_claims([a, b]):
-        built = build_page(with_end(a, b.high), section)
-    is_less = built.entries < a.entries + b.entries
-    if is_less or built.skipped > a.skipped + b.skipped:
+        new = build_page(with_end(a, b.high), section)
+    is_less = new.entries < a.entries + b.entries
+    if is_less or new.skipped > a.skipped + b.skipped:
         # Not noticed so far. Each is built by itself, so that the guard looks at it.
         Page.objects.raise_wanted(False, pages=[a.pk, b.pk])
         return False
@@ -83,15 +88,15 @@ def _merge_claimed(a: Page, b: Page, section: OpenSection) -> bool:
         active = Page.objects.filter(state=State.ACTIVE)
         kept = active.filter(pk=a.pk, token=a.token, built=a.built)
         gone = active.filter(pk=b.pk, token=b.token, built=b.built)
-        fields = pointer(a, built, now)
+        fields = pointer(a, new, now)
         fields |= {"high": b.high, "wanted": F("wanted") + 1}
         retired = {"state": State.RETIRED, "retired_at": now}
         is_done = bool(kept.update(**fields) and gone.update(**retired))
         if is_done:
-            publish([(a, [a, b], [built])])
+            record_flips([Flip(a, [a, b], [new])])
             show_when_committed([a])
         else:
             transaction.set_rollback(True, using=own_alias())
-    if is_done and built.is_new:
-        send_page_built(a, built.entries)
+    if is_done and new.is_changed:
+        send_page_built(a, new.entries)
     return is_done

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from django.db.models import CharField, F, TextField, UUIDField
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import publish, send_page_built
+from django_sitemaps_plus.building.flip import Flip, record_flips, send_page_built
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
@@ -28,7 +28,7 @@ from django_sitemaps_plus.tracking.locating import mark_all
 logger = logging.getLogger(__name__)
 
 #: Pages that are inserted by one statement.
-BATCH_PAGES = 100
+PAGES_PER_INSERT = 100
 
 
 def plan_section(section: OpenSection) -> None:
@@ -207,7 +207,7 @@ def finish_replan(section: OpenSection) -> bool:
             page.announce = any([before.announce for before in dirty])
             page.is_edited = any([before.is_edited for before in dirty])
         if coming:
-            publish([(coming[0], old, coming)])
+            record_flips([Flip(coming[0], old, coming)])
             show_when_committed(coming)
     for page in coming:
         if page.object:
@@ -247,7 +247,7 @@ def add_pages(
         )
         for i, bounds in enumerate(ranges)
     ]
-    return Page.objects.bulk_create(pages, batch_size=BATCH_PAGES)
+    return Page.objects.bulk_create(pages, batch_size=PAGES_PER_INSERT)
 
 
 def _take_numbers(section: Section, total: int) -> int:

@@ -14,9 +14,10 @@ from functools import partial
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import (
+    Flip,
     point,
-    publish,
     read_announce,
+    record_flips,
     take_changes_meanwhile,
 )
 from django_sitemaps_plus.building.guard import hold, must_wait
@@ -69,15 +70,15 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
         given = {"low": bounds.low, "high": bounds.high}
         pieces.append(Page(section=page.section, number=page.number, **given))
     with deferred_flush():  # of their own, since they are pointed to before the batch
-        built = [build_page(piece, section) for piece in pieces]
+        made = [build_page(piece, section) for piece in pieces]
     whole = BuiltPage(
-        entries=sum([piece.entries for piece in built]),
-        skipped=sum([piece.skipped for piece in built]),
+        entries=sum([new.entries for new in made]),
+        skipped=sum([new.skipped for new in made]),
     )
     if must_wait(page, whole):
         with atomic():
             Section.objects.lock([page.section_id])
-            hold([(page, whole)])
+            hold([Result(page, whole)])
         return []
 
     take_changes_meanwhile(page, section)
@@ -87,14 +88,14 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
         read_announce([page])
         kept = (page.announce, page.is_edited)
         again = partial(point, is_again=True, announce=kept[0], is_edited=kept[1])
-        if not again(page, built[0], now, high=ranges[0].high):
+        if not again(page, made[0], now, high=ranges[0].high):
             return []
         others = add_pages(page.section, ranges[1:], state=page.state)
-        for other, piece in zip(others, built[1:], strict=True):
-            again(other, piece, now)
-        publish([(page, [page], built)])
+        for other, new in zip(others, made[1:], strict=True):
+            again(other, new, now)
+        record_flips([Flip(page, [page], made)])
         show_when_committed([page, *others])
-    return list(zip([page, *others], built, strict=True))
+    return list(map(Result, [page, *others], made))
 
 
 def with_end(page: Page, high: str | None) -> Page:

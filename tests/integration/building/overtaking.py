@@ -39,4 +39,5 @@ def end_leases() -> None:
 
 def work(sections: list[int]) -> dict[str, SectionReport]:
     """Build the dirty pages of sections, as one worker; return what was done."""
-    return worker.work(Build(names=[], site=get_site()), sections).reports
+    build = Build(names=[], site=get_site())
+    return worker.build_dirty_pages(build, sections).reports

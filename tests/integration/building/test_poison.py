@@ -10,7 +10,7 @@ from django.db.models import F
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
-from django_sitemaps_plus.building.store import build_page
+from django_sitemaps_plus.building.store import Result, build_page
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking.deploys import note_deploy
@@ -42,7 +42,8 @@ def builder(sections: list[int]) -> list[list[int]]:
         claims.append([page.number for page in pages])
         if POISON in claims[-1]:
             break
-        flip([(page, build_page(page, open_section(page.section))) for page in pages])
+        built = [build_page(page, open_section(page.section)) for page in pages]
+        flip(list(map(Result, pages, built)))
     end_leases()
     return claims
 

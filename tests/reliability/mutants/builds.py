@@ -288,15 +288,15 @@ def control_characters_kept(drop_illegal, text):
 
 
 @mutant(
-    "building.flip:publish",
+    "building.flip:record_flips",
     f"{_SIGNALS}::TestUrlsChanged",
 )
-def flip_without_publication(publish, flips):
+def flip_without_publication(record_flips, flips):
     """A flip leaves no publication, so nobody is notified of it."""
     from django_sitemaps_plus.models import Publication
 
     known = set(Publication.objects.values_list("pk", flat=True))
-    publish(flips)
+    record_flips(flips)
     Publication.objects.exclude(pk__in=known).delete()
 
 

@@ -40,8 +40,8 @@ def old_objects_deleted_at_once(flip, results):
 
     before = {page.pk: page.object for page, _ in results}
     flipped = flip(results)
-    for page, built in flipped:
-        if before[page.pk] not in ("", built.object):
+    for page, new in flipped:
+        if before[page.pk] not in ("", new.object):
             delete_object(before[page.pk])
     return flipped
 
