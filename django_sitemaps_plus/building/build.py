@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -15,12 +15,14 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, StoreError
-from django_sitemaps_plus.models import INDEX, Page
+from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.claims import BATCH_PAGES, UNTRIED
 from django_sitemaps_plus.models.sections import is_well, take_namespace, take_origin
 from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
@@ -32,11 +34,13 @@ from django_sitemaps_plus.tracking.schedule import notice
 
 from .guard import is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
-from .plan.replan import begin_replan, plan_section, renew_plan
+from .plan.replan import active_plan, begin_replan, plan_section, renew_plan
+from .plan.split import split_ranges
 from .pool import reason_against
-from .report import BuildReport, index_problems
+from .report import BuildReport, SectionReport, index_problems
 from .settle import mark_damaged, mark_unchecked, settle
 from .state import Build
+from .store import BuiltPage, build_page
 from .worker import build_dirty_pages, help_with
 
 logger = logging.getLogger(__name__)
@@ -267,3 +271,53 @@ def _report(
         unfinished=[it.name for it in sections if it.row.pages.claimable().exists()],
         seconds=time.monotonic() - build.began,
     )
+
+
+def dry_run(names: Iterable[str] = ()) -> BuildReport:
+    """Render every page of sections, and report what a full build would do."""
+    began = time.monotonic()
+    registry.must_be_whole()
+    names = list(names) or list(registry)
+    for name in names:
+        registry.get(name)
+    reports = []
+    for name in names:
+        section, section_began = open_section(name), time.monotonic()
+        report = SectionReport(section=name)
+        own = {"site": section.site.name, "name": name}
+        row = Section.objects.filter(**own).first() or Section(**own)
+        if row.next_number > 1:
+            pages = active_plan(row)
+        else:
+            ranges = first_plan(section).ranges
+            pages = [
+                Page(section=row, number=0, low=it.low, high=it.high) for it in ranges
+            ]
+        for page in pages:
+            for new in _render(page, section):
+                report.pages += bool(new.entries)
+                report.rendered += 1
+                report.stored += new.is_changed and bool(new.object)
+                report.entries += new.entries
+                report.plain_size += new.plain_size
+                report.gzip_size += new.gzip_size
+                report.skipped += new.skipped
+                report.dropped += new.dropped
+                report.problems += map(str, new.problems)
+        report.seconds = time.monotonic() - section_began
+        reports.append(report)
+    seconds = time.monotonic() - began
+    return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
+
+
+def _render(page: Page, section: OpenSection) -> Iterator[BuiltPage]:
+    """Render a page; in pieces, where it has outgrown its limits."""
+    try:
+        yield build_page(page, section, stores=False)
+    except LimitExceededError:
+        ways = split_ranges(page, section)
+        # The end of the last page holds a whole page, unless its rows are large.
+        pieces = next(ranges for ranges in ways if len(ranges) > 1)
+        for bounds in pieces:
+            piece = Page(section=page.section, low=bounds.low, high=bounds.high)
+            yield from _render(piece, section)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from shlex import quote
 
 from django.db import Error
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
@@ -21,14 +19,7 @@ from django_sitemaps_plus.models import (
     Section,
     State,
 )
-from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import page_name
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.section import OpenSection, open_section
-
-from .plan.replan import active_plan
-from .plan.split import split_ranges
-from .store import BuiltPage, build_page
 
 logger = logging.getLogger(__name__)
 
@@ -145,53 +136,3 @@ _DEADLY = (
     "builds were interrupted again and again. Find out what ends them, then run "
     "build_sitemaps --full"
 )
-
-
-def dry_run(names: Iterable[str] = ()) -> BuildReport:
-    """Render every page of sections, and report what a full build would do."""
-    began = time.monotonic()
-    registry.must_be_whole()
-    names = list(names) or list(registry)
-    for name in names:
-        registry.get(name)
-    reports = []
-    for name in names:
-        section, section_began = open_section(name), time.monotonic()
-        report = SectionReport(section=name)
-        own = {"site": section.site.name, "name": name}
-        row = Section.objects.filter(**own).first() or Section(**own)
-        if row.next_number > 1:
-            pages = active_plan(row)
-        else:
-            ranges = first_plan(section).ranges
-            pages = [
-                Page(section=row, number=0, low=it.low, high=it.high) for it in ranges
-            ]
-        for page in pages:
-            for new in _render(page, section):
-                report.pages += bool(new.entries)
-                report.rendered += 1
-                report.stored += new.is_changed and bool(new.object)
-                report.entries += new.entries
-                report.plain_size += new.plain_size
-                report.gzip_size += new.gzip_size
-                report.skipped += new.skipped
-                report.dropped += new.dropped
-                report.problems += map(str, new.problems)
-        report.seconds = time.monotonic() - section_began
-        reports.append(report)
-    seconds = time.monotonic() - began
-    return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
-
-
-def _render(page: Page, section: OpenSection) -> Iterator[BuiltPage]:
-    """Render a page; in pieces, where it has outgrown its limits."""
-    try:
-        yield build_page(page, section, stores=False)
-    except LimitExceededError:
-        ways = split_ranges(page, section)
-        # The end of the last page holds a whole page, unless its rows are large.
-        pieces = next(ranges for ranges in ways if len(ranges) > 1)
-        for bounds in pieces:
-            piece = Page(section=page.section, low=bounds.low, high=bounds.high)
-            yield from _render(piece, section)

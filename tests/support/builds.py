@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import F
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.build import dry_run as render_only
 from django_sitemaps_plus.building.report import BuildReport
-from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.clock import Now

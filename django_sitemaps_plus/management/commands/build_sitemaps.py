@@ -12,10 +12,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.build import dry_run as render_only
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport
-from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.management import output
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import namespace_of_copy
