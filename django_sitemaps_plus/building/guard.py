@@ -60,19 +60,18 @@ def eroding(results: Sequence[Result]) -> list[Result]:
     held = []
     for section, losers in shrinking.items():
         lost = sum([page.entries - new.entries for page, new in losers])
-        [(peak, earlier_peak, total_lost)] = Section.objects.peaks(section=section)
-        peak, total_lost = max(peak, earlier_peak), total_lost + lost
-        allowed = peak * get_settings().shrink_guard
-        if peak >= MIN_ENTRIES and total_lost > allowed:
+        [(peak, earlier_peak, lost_before)] = Section.objects.peaks(section=section)
+        highest = max(peak, earlier_peak)
+        allowed = highest * get_settings().shrink_guard
+        if highest >= MIN_ENTRIES and lost_before + lost > allowed:
             # Growth since then may make up for it: count what the section has now.
             rows = Page.objects.filter(section=section, state=State.ACTIVE)
             entries = rows.aggregate(total=Sum("entries"))["total"] or 0
-            total_lost = max(peak - entries, 0)
-            if total_lost + lost > allowed:
+            lost_before = max(highest - entries, 0)
+            if lost_before + lost > allowed:
                 held += losers
-            else:
-                total_lost += lost
-        Section.objects.note_lost(section=section, total=total_lost)
+                lost = 0  # as long as they wait
+        Section.objects.note_lost(section=section, total=lost_before + lost)
     return held
 
 

@@ -43,12 +43,13 @@ def build_dirty_pages(build: Build, sections: Collection[int]) -> Build:
     The work done is added to the build, which another process may have sent here. A
     section marked for other code is left out.
     """
-    own, build.is_through = len(sections), False
+    total, build.is_through = len(sections), False
     with in_force(build.site):  # this may be another process
         # Cheap, and most builds find nothing to do. Pages being built are dirty.
-        while Page.objects.first_dirty(tuple(sections)) and not build.is_over:
-            pages = Page.objects.claim(sections, since=build.since)
-            if pages:
+        while Page.objects.first_dirty(tuple(sections)):
+            if build.is_over:
+                return build
+            if pages := Page.objects.claim(sections, since=build.since):
                 if build.was_behind is None:
                     build.was_behind = is_behind(build.site)
                 left = _build_claimed(build, pages)
@@ -56,9 +57,8 @@ def build_dirty_pages(build: Build, sections: Collection[int]) -> Build:
             elif build.waits_for_others and Page.objects.is_being_built(sections):
                 time.sleep(POLL_SECONDS)
             else:
-                break
-        else:
-            build.is_through = len(sections) == own and not build.is_over
+                return build
+        build.is_through = len(sections) == total and not build.is_over
     return build
 
 
@@ -132,7 +132,8 @@ def _build_one(build: Build, page: Page) -> BuiltPage | None:
             for piece in pieces:
                 _count(build, *piece)
             if not pieces:
-                # The page was read before another split it, and claimed after that.
+                # A page that another built or split between our reading and claiming it
+                # is freed; one that is held, or claimed by another, stays as it is.
                 Page.objects.release([page])
             return None
         take_changes_meanwhile(page, section)

@@ -74,29 +74,30 @@ def _make_plan(section: OpenSection) -> None:
 def renew_plan(section: OpenSection, current: str) -> bool:
     """Note a deploy, and replace a plan that fits no more; return if it is replaced.
 
-    The source has a current fingerprint.
+    ``current`` is the fingerprint that the source has now.
     """
     row = section.row
     was_deployed = current != row.fingerprint
     values = deploys.query_values(section, current)
     note_models(section, is_new=was_deployed)
-    types = {text.partition(" ")[2] for text in (row.fingerprint, current)}
-    has_others = len(types) > 1 and "" not in types  # keys of another type
+    # A fingerprint is a hash and the type of the keys; a new section has none yet.
+    old_type, new_type = [it.partition(" ")[2] for it in (row.fingerprint, current)]
+    has_new_type = old_type != new_type and "" not in (old_type, new_type)
     if not was_deployed:
         built_at = row.built_at
         if built_at is None or row.now - built_at > deploys.note_interval():
             deploys.note_build(row.pk, current)
         deploys.note_values(row, values)
-    elif not has_others:
+    elif not has_new_type:  # else it is noted together with the next plan
         if get_settings().historic_limits:
             _renew_indexes(row)
         deploys.note_deploy(row, current, values)
     row.fingerprint = current
-    if not has_others and not is_broken(section, was_deployed=was_deployed):
+    if not has_new_type and plan_fits(section, was_deployed=was_deployed):
         return False
-    if has_others or not row.pages.filter(state=State.NEXT).exists():
+    if has_new_type or not row.pages.filter(state=State.NEXT).exists():
         logger.warning("The plan of %s is broken: it gets a new one", row)
-        noted = current if has_others else ""
+        noted = current if has_new_type else ""
         begin_replan(section, is_broken=True, fingerprint=noted)
     # A plan with the ranges that it had keeps all pages.
     return row.pages.filter(state=State.NEXT).exists()
@@ -110,25 +111,25 @@ def _renew_indexes(section: Section) -> None:
         Page.objects.mark_indexes(site=section.site)
 
 
-def is_broken(section: OpenSection, *, was_deployed: bool) -> bool:
-    """Return whether the stored plan does not fit its source any more.
+def plan_fits(section: OpenSection, *, was_deployed: bool) -> bool:
+    """Return whether the stored plan of a section still fits its source.
 
     An upgrade may change how a collation sorts; a deploy may change the key's type.
     """
     space = section.reader.key_space()
     if space is None:
-        return False
+        return True
     # Every database sorts all other types alike.
     has_collation = isinstance(space.field, CharField | TextField | UUIDField)
     if not was_deployed and not has_collation:
-        return False
+        return True
     try:
         active = section.row.pages.active().values_list("low", "high")
         ranges = [key_ranges.KeyRange(*bounds) for bounds in active]
         lows = [key_range.low for key_range in key_ranges.in_plan_order(ranges)[1:]]
-        return not space.ascends([low for low in lows if low is not None])
+        return space.ascends([low for low in lows if low is not None])
     except (ValueError, StalePlanError):
-        return True
+        return False
 
 
 def active_plan(section: Section) -> list[Page]:
