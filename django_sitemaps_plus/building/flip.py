@@ -124,36 +124,27 @@ def pointer(page: Page, new: BuiltPage, now: datetime) -> dict[str, Any]:
         problem if isinstance(problem, str) else problem.stored(MAX_PROBLEM)
         for problem in new.problems
     ]
-    fields["previous_object"] = _previous_object(page, new, now)
+
+    published_at = page.published_at
+    fields["previous_object"] = page.previous_object
+    if new.object != page.object and published_at is not None:
+        # A prune would take an object that stood for longer than the grace for old, and
+        # readers may still open it; all that came after it were stored within the
+        # grace. No prune lists objects of before the database had a namespace: rows
+        # name them.
+        is_old = published_at <= now - get_settings().grace
+        if is_old or has_no_namespace(page.object):
+            fields["previous_object"] = page.object
+
     if new.is_changed:
-        fields["published_at"] = _publication_time(page, now)
+        # Clocks differ and may be set back: other bytes must never have a Last-Modified
+        # that a client has seen, nor an earlier one.
+        fields["published_at"] = now
+        if published_at is not None:
+            next_second = published_at.replace(microsecond=0) + timedelta(seconds=1)
+            fields["published_at"] = max(now, next_second)
         fields["lastmod"] = _lastmod(page, new.newest, now)
     return fields
-
-
-def _previous_object(page: Page, new: BuiltPage, now: datetime) -> str:
-    """Return the object that a prune must not take for old because of its age.
-
-    An object that stood for longer than the grace was stored long ago, and readers may
-    still open it. All that came after it were stored within the grace.
-    """
-    if new.object == page.object or page.published_at is None:
-        return page.previous_object
-    is_old = page.published_at <= now - get_settings().grace
-    # No prune lists objects of before the database had a namespace: rows name them.
-    is_kept = is_old or has_no_namespace(page.object)
-    return page.object if is_kept else page.previous_object
-
-
-def _publication_time(page: Page, now: datetime) -> datetime:
-    """Return the present time, or the second after the one of the last publication.
-
-    Clocks differ and may be set back: other bytes must never have a Last-Modified that
-    a client has seen, nor an earlier one.
-    """
-    if page.published_at is None:
-        return now
-    return max(now, page.published_at.replace(microsecond=0) + timedelta(seconds=1))
 
 
 def _lastmod(page: Page, newest: str, now: datetime) -> str:

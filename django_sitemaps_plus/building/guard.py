@@ -81,7 +81,10 @@ def _is_bad(entries: int, skipped: int) -> bool:
 
 def hold(held: Sequence[Result]) -> None:
     """Let pages wait for the rest of their sections, which the caller has locked."""
-    _hold_sections(held)
+    # In the same transaction, so that a build killed before it judges the section is
+    # followed by one that knows of its pages.
+    ids = {page.section_id for page, _ in held}
+    Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
     for page, new in held:
         Page.objects.filter(pk=page.pk, token=page.token).update(
             hold=Hold.HELD,
@@ -93,13 +96,6 @@ def hold(held: Sequence[Result]) -> None:
             error="",
             checked_at=Now(),
         )
-
-
-def _hold_sections(held: Sequence[Result]) -> None:
-    # In the same transaction, so that a build killed before it judges the section is
-    # followed by one that knows of its pages.
-    ids = {page.section_id for page, _ in held}
-    Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
 
 
 def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:

@@ -97,7 +97,11 @@ class BuildReport:
             if section.hold_reason:
                 problems.append(f"{name} is held: {section.hold_reason}")
             elif section.skipped and not section.entries:
-                problems.append(none_listed(name, section.skipped))
+                problems.append(
+                    f"{name} lists none of its {section.skipped:,} rows, since each is "
+                    f"left out. Run build_sitemaps {quote(name)} --full, which names "
+                    "them, and fix the source"
+                )
             problems += [f"{name}: {error}" for error in section.errors]
             if section.unplanned and not section.is_left:
                 problems.append(
@@ -112,14 +116,6 @@ class BuildReport:
                     "see sitemap_status"
                 )
         return problems + self.index_errors
-
-
-def none_listed(name: str, skipped: int) -> str:
-    """Return what to do about a section all of whose rows are left out."""
-    return (
-        f"{name} lists none of its {skipped:,} rows, since each is left out. Run "
-        f"build_sitemaps {quote(name)} --full, which names them, and fix the source"
-    )
 
 
 def index_problems(pages: Iterable[Page]) -> list[str]:

@@ -74,26 +74,22 @@ def mark_unchecked(sections: Collection[Section]) -> bool:
 
     Large sections that are new, or were deployed of late, come first.
     """
-    pages = next(filter(None, map(_early, sections)), {})
+    pages: dict[int, int] = {}  # and their sections
+    for section in sections:  # to be compared once more, at the end of their grace
+        if (early := early_pages(section)) is None:
+            continue
+        rows = early.exclude(is_dirty=1).order_by("checked_at")[:AUDIT_PAGES]
+        if pages := dict(rows.values_list("pk", "section_id")):
+            break
+        end_grace(section)
     if not pages:
         ids = tuple([section.pk for section in sections])
         age = get_settings().audit_interval_seconds
         pages = dict(Page.objects.unchecked(ids, age, AUDIT_PAGES))
     if pages:
-        rows = Page.objects.filter(pk__in=pages)
-        rows.update_locked(pages.values(), wanted=F("wanted") + 1)
+        marked = Page.objects.filter(pk__in=pages)
+        marked.update_locked(pages.values(), wanted=F("wanted") + 1)
     return bool(pages)
-
-
-def _early(section: Section) -> dict[int, int]:
-    """Return pages of a section to compare once more, at the end of its grace."""
-    if (early := early_pages(section)) is None:
-        return {}
-    rows = early.exclude(is_dirty=1).order_by("checked_at")[:AUDIT_PAGES]
-    pages = dict(rows.values_list("pk", "section_id"))
-    if not pages:
-        end_grace(section)
-    return pages
 
 
 def mark_damaged() -> None:

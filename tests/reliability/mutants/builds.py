@@ -188,22 +188,29 @@ def no_shrink_guard(reason, *args):
 
 
 @mutant(
-    "building.guard:_hold_sections",
+    "building.guard:hold",
     f"{_SWEEP}[deletions_and_merges-options2]",
     is_slow=True,
 )
-def hold_forgotten(hold_sections, held):
+def hold_forgotten(hold, held):
     """A build that is killed leaves held pages that nobody looks at."""
+    from django_sitemaps_plus.models import Section
+
+    rows = Section.objects.filter(pk__in={page.section_id for page, _ in held})
+    unheld = list(rows.filter(hold_reason="").values_list("pk", flat=True))
+    hold(held)
+    rows.filter(pk__in=unheld).update(hold_reason="")
 
 
 @mutant(
-    "building.flip:_publication_time",
+    "building.flip:pointer",
     "tests/reliability/test_conditional.py::"
     "test_a_clock_that_is_set_back_makes_no_false_304",
 )
-def last_modified_falls(publication_time, page, now):
+def last_modified_falls(pointer, page, new, now):
     """Last-Modified follows a clock that is set back."""
-    return now
+    fields = pointer(page, new, now)
+    return fields | ({"published_at": now} if new.is_changed else {})
 
 
 @mutant(

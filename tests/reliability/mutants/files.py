@@ -212,9 +212,9 @@ def prune_takes_claimed_pages(unreferenced, section, *args):
 
 
 @mutant(
-    "building.flip:_previous_object",
+    "building.flip:pointer",
     "tests/integration/diagnostics/test_prune_objects.py",
 )
-def old_objects_not_remembered(previous_object, *args):
+def old_objects_not_remembered(pointer, *args):
     """An object that stood for long is pruned as soon as it is replaced."""
-    return ""
+    return {**pointer(*args), "previous_object": ""}

@@ -46,10 +46,11 @@ def deploy_not_compared_once_more(early_pages, section):
     """What old processes did not record is found by the audit alone."""
 
 
-@mutant("building.settle:_early", f"{_AGAIN}::test_a_large_one_by_slices_of_the_audit")
-def large_deploy_not_compared(early, section):
+@mutant(
+    "building.settle:early_pages", f"{_AGAIN}::test_a_large_one_by_slices_of_the_audit"
+)
+def large_deploy_not_compared(early_pages, section):
     """A large section is not compared once more after a deploy."""
-    return {}
 
 
 @mutant("tracking.schedule:early_pages", _ROLLING)
