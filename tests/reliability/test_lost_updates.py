@@ -61,7 +61,8 @@ def _between(chance: random.Random, keys: list[int]) -> list[int]:
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_changes_during_a_build_are_published(name, sections, figures):
     """One more refresh at most, and what is published is the table."""
-    seed = random.SystemRandom().randrange(10**9)
+    # One round of another seed may miss what the mutants plant.
+    seed = random.SystemRandom().randrange(10**9) if IS_SOAK else 1
     chance = random.Random(seed)
     sections.register("products", PlainSource)
     lost = []
