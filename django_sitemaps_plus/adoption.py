@@ -13,7 +13,7 @@ from typing import Any
 
 from .conf import SETTING, get_settings
 from .exceptions import ConfigurationError
-from .models.transactions import contained
+from .models.base import contained
 from .registry import registry
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, SourceError
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.sections import is_well
-from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force

@@ -22,7 +22,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.models import Exclusion
-from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.sites import in_force
 

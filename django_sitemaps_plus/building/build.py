@@ -18,9 +18,9 @@ from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models.base import as_django_errors
 from django_sitemaps_plus.models.claims import BATCH_PAGES, UNTRIED
 from django_sitemaps_plus.models.sections import is_well, take_namespace, take_origin
-from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing import sync

@@ -20,8 +20,8 @@ from django_sitemaps_plus.models import (
     has_subscribers,
     own_alias,
 )
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.signals import page_built

@@ -32,8 +32,8 @@ from django_sitemaps_plus.core.validation import is_signed
 from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import INDEX, Section, own_alias
+from django_sitemaps_plus.models.base import atomic, contained
 from django_sitemaps_plus.models.sections import owning_site
-from django_sitemaps_plus.models.transactions import atomic, contained
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line

@@ -24,9 +24,9 @@ from django_sitemaps_plus.models import (
     Section,
     own_alias,
 )
+from django_sitemaps_plus.models.base import atomic
 from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.exclusions import label_of
-from django_sitemaps_plus.models.transactions import atomic
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.sources.conditions import as_keys
 from django_sitemaps_plus.tracking.recording import notify_changed

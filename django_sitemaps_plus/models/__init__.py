@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from .base import Row, RowQuerySet, own_alias
 from .changes import Change
-from .deliveries import Delivery
-from .engine_hosts import EngineHost
+from .claims import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
+from .deliveries import Delivery, EngineHost
 from .exclusions import Exclusion
 from .figures import Dashboard, Figure
 from .pages import Page, PageQuerySet
 from .publications import Publication, has_subscribers
 from .sections import INDEX, Section
-from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
 
 __all__ = [
     "INDEX",

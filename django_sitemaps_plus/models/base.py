@@ -1,13 +1,17 @@
-"""The base of all models: rows are read from the database that is written."""
+"""The base of all models: rows, where they are written, and transactions on them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connections, models, router
+from django.db import OperationalError, connections, models, router, transaction
+
+from django_sitemaps_plus.outages import has_lost
 
 from .prepared import delete_joined
 
@@ -15,6 +19,11 @@ if not apps.is_installed("django_sitemaps_plus"):  # else a model's name is in t
     raise ImproperlyConfigured("Add 'django_sitemaps_plus' to INSTALLED_APPS.")
 
 M = TypeVar("M", bound=models.Model, covariant=True)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How often a transaction is tried that loses against others.
+TRIES = 3
 
 
 class RowQuerySet(models.QuerySet[M]):
@@ -46,3 +55,56 @@ class Row(models.Model):
     class Meta:
         abstract = True
         base_manager_name = "objects"
+
+
+def atomic() -> transaction.Atomic:
+    """Open a transaction on our rows.
+
+    Rows of sections are locked before those of pages: by ``Section.objects.lock`` or
+    an update.
+    """
+    return transaction.atomic(using=own_alias())
+
+
+def retried(work: Callable[P, R]) -> Callable[P, R]:
+    """Make a function, that is a transaction, try again when it loses against another.
+
+    Inside a transaction of the caller's nothing is tried again: that one is lost.
+    """
+
+    @wraps(work)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(TRIES - 1):
+            try:
+                return work(*args, **kwargs)
+            except OperationalError as error:
+                is_inside = connections[own_alias()].in_atomic_block
+                if is_inside or not has_lost(error):
+                    raise
+        return work(*args, **kwargs)
+
+    return call
+
+
+@contextmanager
+def as_django_errors() -> Iterator[None]:
+    """Make errors of drivers Django's, which lets some of ``iterator()`` through."""
+    used = connections.all(initialized_only=True)
+    with ExitStack() as stack:
+        for alias in {own_alias(), *(connection.alias for connection in used)}:
+            stack.enter_context(connections[alias].wrap_database_errors)
+        yield
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Keep errors of the user's own queries from transactions that the caller is in.
+
+    After one PostgreSQL takes no statement any more, except behind a savepoint.
+    """
+    with ExitStack() as stack:
+        for connection in connections.all(initialized_only=True):
+            if connection.vendor == "postgresql" and connection.in_atomic_block:
+                stack.enter_context(transaction.atomic(using=connection.alias))
+        stack.enter_context(as_django_errors())
+        yield

@@ -1,4 +1,4 @@
-"""Claims of pages: they only save work, since the flip asks for the token again."""
+"""Claims of pages, and their states: a flip asks for the token of a claim again."""
 
 from __future__ import annotations
 
@@ -12,17 +12,40 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Protocol, Self
 
+from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.backoff import pause_seconds
 
-from .base import M, RowQuerySet
+from .base import M, RowQuerySet, retried
 from .clock import Now
 from .prepared import Rows, Update, prepared
-from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
-from .transactions import retried
+
+#: Attempts without a result after which people are told that builders gave up. They
+#: do not: there are pauses from then on.
+MAX_ATTEMPTS = 5
+
+#: Builders in a row that died of a page, after which it is tried once a day.
+MAX_DEATHS = 3
+
+
+class State(models.TextChoices):
+    """Which plan of its section a page belongs to."""
+
+    ACTIVE = "active", "active"  # the one that is served and listed
+    NEXT = "next", "next"  # a new one, that replaces it once all is built
+    RETIRED = "retired", "retired"  # an old one; served until a crawler forgot it
+
+
+class Hold(models.TextChoices):
+    """The guard's word on a page that would lose most of its entries."""
+
+    NONE = "", "none"  # nothing: it may be built
+    HELD = "held", "held"  # it waits for the rest of its section
+    RELEASED = "released", "released"  # it may lose them
+
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.

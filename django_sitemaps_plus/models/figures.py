@@ -11,9 +11,8 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .base import Row, RowQuerySet
+from .base import Row, RowQuerySet, retried
 from .sections import Section
-from .transactions import retried
 
 #: How long figures are kept, whatever the size of a site.
 KEPT = timedelta(days=30)

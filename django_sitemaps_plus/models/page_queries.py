@@ -9,13 +9,11 @@ from typing import Any, Self
 from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce
 
-from .base import M
-from .claims import UNTRIED, PageClaimQuerySet
+from .base import M, atomic, retried
+from .claims import UNTRIED, Hold, PageClaimQuerySet, State
 from .clock import Now
 from .prepared import Rows, Update, prepared
 from .sections import INDEX, Section
-from .states import Hold, State
-from .transactions import atomic, retried
 
 # Fields of a page that a view needs.
 _SERVED = (

@@ -16,9 +16,9 @@ from django_sitemaps_plus.core.dates import W3C_LENGTH
 from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 
 from .base import Row
+from .claims import Hold, State
 from .page_queries import PageQueries
 from .sections import Section
-from .states import Hold, State
 
 #: The entry of ``problems`` of a page whose lastmods are no news.
 RENDERED_NOW = (

@@ -14,11 +14,10 @@ from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.storage.objects import COPY
 
-from .base import Row, RowQuerySet
+from .base import Row, RowQuerySet, contained
+from .claims import Hold, State
 from .clock import Now
 from .prepared import Rows, Update, prepared
-from .states import Hold, State
-from .transactions import contained
 
 #: The name under which a site's index is kept: no section of a user can have it.
 INDEX = ""

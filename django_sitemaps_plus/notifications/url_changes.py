@@ -26,10 +26,10 @@ from django_sitemaps_plus.exceptions import (
 )
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Page, Publication, Section, has_subscribers
+from django_sitemaps_plus.models.base import as_django_errors
 from django_sitemaps_plus.models.claims import heartbeat, keep
 from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.models.sections import owning_site
-from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed

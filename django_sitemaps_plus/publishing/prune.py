@@ -28,10 +28,10 @@ from django_sitemaps_plus.models import (
     State,
     has_subscribers,
 )
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
-from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import delete_object, objects

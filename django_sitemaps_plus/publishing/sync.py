@@ -19,7 +19,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, Section, State, own_alias
-from django_sitemaps_plus.models.transactions import retried
+from django_sitemaps_plus.models.base import retried
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
 from .tree import OWNER, SUFFIXES, File, PublicTree, public_tree, without_suffix

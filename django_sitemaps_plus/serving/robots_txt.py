@@ -27,7 +27,7 @@ from django_sitemaps_plus.conf import (
 from django_sitemaps_plus.core import robots
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url, index_urls
 

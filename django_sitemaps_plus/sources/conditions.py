@@ -64,8 +64,8 @@ def excluded_keys(model: type[Model]) -> list[Any]:
     """Return the primary keys of a model's excluded rows, which may lie elsewhere."""
     # The root of the package is imported before there are models.
     from django_sitemaps_plus.models import Exclusion
+    from django_sitemaps_plus.models.base import contained
     from django_sitemaps_plus.models.exclusions import label_of
-    from django_sitemaps_plus.models.transactions import contained
 
     try:
         with contained():

@@ -18,8 +18,8 @@ from django.db.models import Count, Min, QuerySet
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import Reader, Source, Under

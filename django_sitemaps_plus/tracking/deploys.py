@@ -17,9 +17,9 @@ from django_sitemaps_plus.conf import get_settings, site_in
 from django_sitemaps_plus.core.documents import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import stylesheet_url

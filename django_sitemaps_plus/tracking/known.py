@@ -14,8 +14,8 @@ from django.dispatch import receiver
 
 from django_sitemaps_plus.conf import SETTING, is_tracking, notifies_engines
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import SitemapSource

@@ -21,9 +21,9 @@ from django_sitemaps_plus.models import (
     State,
     own_alias,
 )
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.publications import BATCH_KEYS
-from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import ModelSource, Reader
 from django_sitemaps_plus.sources.keys import KeySpace

@@ -14,7 +14,7 @@ from django.db.models import Model
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, reader_of

@@ -17,9 +17,9 @@ from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.pages import note_damaged
 from django_sitemaps_plus.models.sections import check_origin
-from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.notifications.engines.websub import hubs_of
 from django_sitemaps_plus.outages import in_one_line, is_outage
 from django_sitemaps_plus.registry import registry

@@ -19,7 +19,7 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import Page, State, own_alias
-from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 

@@ -14,9 +14,9 @@ from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.sections import owning_site
-from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import bounded_plan, first_plan
 from django_sitemaps_plus.publishing.sync import hide_unknown, show_when_committed
 from django_sitemaps_plus.section import OpenSection, open_section

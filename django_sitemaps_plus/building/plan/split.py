@@ -26,7 +26,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_ste
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.storage import deferred_flush

@@ -15,7 +15,7 @@ from django.db.models.functions import Concat
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.models.transactions import TRIES
+from django_sitemaps_plus.models.base import TRIES
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed

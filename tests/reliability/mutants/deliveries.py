@@ -11,7 +11,7 @@ _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
 _TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
 _QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _ROWS = "models.deliveries:DeliveryQuerySet"
-_HOST = "models.engine_hosts:EngineHost"
+_HOST = "models.deliveries:EngineHost"
 _SUBMITTER = "notifications.submit:Submitter"
 _TELLING = "tests/integration/building/plan/test_signals_sent.py::TestUrlsChanged"
 
@@ -44,7 +44,7 @@ def publication_deleted_first(relay, publication):
 )
 def one_large_transaction(relay, publication):
     """All that a publication changed is queued in one transaction."""
-    from django_sitemaps_plus.models.transactions import atomic
+    from django_sitemaps_plus.models.base import atomic
 
     with atomic():
         return list(relay(publication))
@@ -65,7 +65,7 @@ def lost_lease_not_noticed(renew, host):
 
 
 @mutant(
-    "models.engine_hosts:EngineHostQuerySet.claim",
+    "models.deliveries:EngineHostQuerySet.claim",
     f"{_TWO}::test_only_one_tells_an_engine_of_a_host",
 )
 def two_at_once(claim, hosts, site, engine, host):
