@@ -15,9 +15,9 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
-from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
 from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import read_dashboard
 
 from .conf import get_settings, get_sites
 from .exceptions import SitemapsPlusError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .dashboard import DashboardAdmin
-from .exclusions import ExclusionAdmin
-from .objects import SitemapMixin
+from .objects import ExclusionAdmin, SitemapMixin
 
 __all__ = ["DashboardAdmin", "ExclusionAdmin", "SitemapMixin"]

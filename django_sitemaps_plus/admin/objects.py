@@ -1,11 +1,13 @@
-"""Sitemaps on the pages of objects: a panel below the form of any ``ModelAdmin``."""
+"""Sitemaps on the pages of objects, and the list of those that editors exclude."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
@@ -14,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods
@@ -21,21 +24,21 @@ from django.views.decorators.http import require_http_methods
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
-from django_sitemaps_plus.models import Exclusion
+from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.sites import in_force
 
 from .actions import say_done
-from .exclusions import build_command
 from .pages import known_sites, object_url
 
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    _Admin = admin.ModelAdmin[Any]
+    _Admin = admin.ModelAdmin[Exclusion]
+    _Mixed = admin.ModelAdmin[Any]
 else:
-    _Admin = object
+    _Admin, _Mixed = admin.ModelAdmin, object
 
 
 class NoteForm(forms.Form):
@@ -46,7 +49,7 @@ class NoteForm(forms.Form):
     )
 
 
-class SitemapMixin(_Admin):
+class SitemapMixin(_Mixed):
     """Shows on an object's page whether sitemaps list it, and lets editors exclude it.
 
     A class that is mixed into a ``ModelAdmin``, before it. The page asks for the panel
@@ -155,3 +158,50 @@ def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:
     say_done(request, str(what), build_command())
     with override(None):  # as Django logs: in English, whoever reads it
         model_admin.log_change(request, row, f"{what}: {note}" if note else str(what))
+
+
+def build_command() -> str:
+    """Return what builds the pages that were marked; "" where all is served live."""
+    return "manage.py build_sitemaps" if Section.objects.planned().exists() else ""
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(_Admin):
+    """Lists exclusions; to delete one is to list its object again."""
+
+    list_display = ("model", "key", "object_link", "note", "by", "at")
+    list_display_links = None
+    list_filter = ("model",)
+    search_fields = ("key", "note", "by")
+    ordering = ("-at", "-pk")
+
+    @admin.display(description=gettext_lazy("object"))
+    def object_link(self, exclusion: Exclusion) -> str | None:
+        """Return a link to the object's own page, where the admin has one."""
+        try:
+            model = apps.get_model(exclusion.model)
+        except (LookupError, ValueError):  # it has gone
+            return None
+        if not (url := object_url(self.admin_site, model, exclusion.key)):
+            return None
+        name = model._meta.verbose_name
+        return format_html('<a href="{}">{} {}</a>', url, name, exclusion.key)
+
+    def has_add_permission(
+        self, request: HttpRequest, obj: Exclusion | None = None
+    ) -> bool:
+        """Return False: objects are excluded on their own pages."""
+        return False
+
+    has_change_permission = has_add_permission
+
+    def delete_model(self, request: HttpRequest, obj: Exclusion) -> None:
+        """List an object again."""
+        self.delete_queryset(request, [obj])
+
+    def delete_queryset(
+        self, request: HttpRequest, queryset: Iterable[Exclusion]
+    ) -> None:
+        """List objects again."""
+        lift(queryset)
+        say_done(request, _("Listed again"), build_command())

@@ -15,9 +15,9 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.diagnostics.dashboard import LATE, SiteStatus, read_dashboard
 from django_sitemaps_plus.diagnostics.problem import Problem
 from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
+from django_sitemaps_plus.diagnostics.status import LATE, SiteStatus, read_dashboard
 from django_sitemaps_plus.executors.base import get_executor
 
 from .actions import allowed_actions

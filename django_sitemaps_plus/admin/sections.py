@@ -29,7 +29,7 @@ from django_sitemaps_plus.diagnostics.section_pages import (
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.views.crawled import ask
+from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
 from .pages import chosen_site, show

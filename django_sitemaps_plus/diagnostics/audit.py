@@ -28,8 +28,8 @@ from django_sitemaps_plus.conf import Site, language_sites
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.robots import parse_robots
 from django_sitemaps_plus.core.validation import Checker, Fault, File, Problem
+from django_sitemaps_plus.core.validation.entries import read_url
 from django_sitemaps_plus.core.validation.reader import read_text
-from django_sitemaps_plus.core.validation.values import read_url
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.site_urls import index_urls, page_url

@@ -46,10 +46,8 @@ from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
 from .audit import Project
-from .dashboard import LATE, SiteStatus
-from .engine_status import engine_status
 from .problems import problems_of
-from .status import SectionStatus, section_status
+from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
 
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
 _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past

@@ -8,10 +8,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from .dashboard import SiteStatus
-from .engine_status import EngineStatus
 from .problems import problems_of
-from .status import SectionStatus, age_of
+from .status import EngineStatus, SectionStatus, SiteStatus, age_of
 
 #: The prefix of all names.
 PREFIX = "sitemaps_plus_"

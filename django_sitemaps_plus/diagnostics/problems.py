@@ -23,11 +23,10 @@ from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.sites import in_force
 
 from .audit import read_findings
-from .dashboard import LATE, SiteStatus
 from .left_out import Link, left_out
 from .problem import Item, Problem, rebuilt, shortened
 from .requests import command_for
-from .status import SectionStatus, age_of
+from .status import LATE, SectionStatus, SiteStatus, age_of
 
 #: Pages of a site, targets of an engine and findings of a rule that are named.
 MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20

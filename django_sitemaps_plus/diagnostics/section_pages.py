@@ -1,25 +1,29 @@
-"""A section: its last 30 days, and its pages in the order of their key ranges."""
+"""A section: its last 30 days, its pages, and the first entries of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import islice
 
 from django.db.models import Case, F, Q, TextChoices, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
 from django_sitemaps_plus.models import Figure, Hold, Page, PageQuerySet, Section, State
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.prune import removed_sections
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.sources import Tally
 
 #: Pages that are read at once.
 AT_ONCE = 100
@@ -189,3 +193,33 @@ def read_history(section: str, site: Site) -> History:
 def _day(moment: datetime) -> date:
     # Without USE_TZ there are no zones.
     return moment.date() if timezone.is_naive(moment) else timezone.localdate(moment)
+
+
+def preview(
+    section: str, number: int, limit: int, site: Site
+) -> tuple[list[str], Tally]:
+    """Render the first entries of a page; neither a row nor a file is written.
+
+    The tally is of all rows that are read for them, in batches of some hundred.
+
+    Raises:
+        NotRegistered: there is no such section.
+        BuildError: there is no such page, or the source could not be read.
+    """
+    opened, tally = open_section(section, site), Tally(section)
+    row = Page.objects.served(site.name, section, number)
+    if row is not None:
+        bounds = KeyRange(row.low, row.high)
+    else:  # by the plan that a build would make if none has
+        pages = Page.objects.of(site.name, section)
+        count = pages.exclude(state=State.NEXT).count()
+        ranges = [] if count else first_plan(opened).ranges
+        if number > len(ranges):
+            count = count or len(ranges)
+            words = f"section {section!r} has no page {number}: it has {count}"
+            raise BuildError(words)
+        bounds = ranges[number - 1]
+    with opened.reading():
+        chunks = opened.reader.chunks(bounds, tally)
+        lines = (line for chunk in chunks for line in chunk.splitlines())
+        return list(islice(lines, limit)), tally

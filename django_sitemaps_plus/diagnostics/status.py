@@ -1,24 +1,42 @@
-"""The state of sections, and what has waited for too long."""
+"""The status of sites, of their sections and of their engines."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.models import INDEX, Hold, Section, State
+from django_sitemaps_plus.building.report import index_problems
+from django_sitemaps_plus.conf import Site, get_settings, silence_reason
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.models import (
+    INDEX,
+    Delivery,
+    EngineHost,
+    Figure,
+    Hold,
+    Page,
+    Section,
+    State,
+)
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
-from .engine_status import fill
+#: Seconds after which a change or a build is late: cron may build once a day.
+LATE = 25 * 3_600
+
+#: How far back accepted and failed targets are counted.
+RECENTLY = timedelta(hours=24)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,3 +149,191 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
         next_attempt_at=Min("pages__not_before", filter=parked | failed),
     )
     return list(rows)
+
+
+@dataclass(slots=True, kw_only=True)
+class EngineStatus:
+    """How one engine of a site is."""
+
+    site: str
+    engine: str
+    accepted: int = 0  # targets, in the last 24 hours
+    failed: int = 0  # the same of requests that were, or are, made again
+    is_busy: bool = False  # a process is submitting to it
+    waiting: int = 0  # targets that wait to be submitted
+    #: Targets among them whose time has not come: they were submitted lately, mostly.
+    resting: int = 0
+    dead: int = 0  # targets that it rejected
+    sent_at: datetime | None = None  # of the last notification
+    oldest: datetime | None = None  # of the oldest change that waits
+    parked: dict[str, str] = field(default_factory=dict)  # hosts, and why
+    failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
+    error: str = ""  # of a target that it rejected
+    feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
+
+
+def engine_status(*sites: Site) -> list[EngineStatus]:
+    """Return how every engine of sites is that is configured or has rows, by name.
+
+    By five queries.
+    """
+    found, takers = dict[tuple[str, str], EngineStatus](), set[str]()
+
+    def status(site: str, engine: str) -> EngineStatus:
+        made = EngineStatus(site=site, engine=engine)
+        return found.setdefault((site, engine), made)
+
+    for site in sites:
+        with in_force(site):
+            for name in get_settings().engines:
+                status(site.name, name)
+            engines = get_engines().values()
+            takers |= {it.name for it in engines if it.takes is Takes.FEEDS}
+    names = [site.name for site in sites]
+    for host in EngineHost.objects.filter(site__in=names):
+        _fill_host(status(host.site, host.engine), host)
+    for row in _delivery_rows(names, {engine for _, engine in found}):
+        fill(status(row.pop("site"), row.pop("engine")), row)
+    # By engine, or the database would read all URLs that were ever submitted.
+    asked = Delivery.objects.filter(site__in=names, engine__in=takers, wanted__gt=0)
+    asked = asked.filter(feedback__isnull=False).order_by("engine", "target")
+    for told in asked.values_list("site", "engine", "target", "feedback"):
+        site_name, name, target, feedback = told
+        status(site_name, name).feedback[target] = feedback
+    kinds = (Figure.Kind.ACCEPTED, Figure.Kind.FAILED)
+    recent = Figure.objects.since(timezone.now() - RECENTLY).order_by()
+    recent = recent.filter(site__in=names, kind__in=kinds)
+    sums = recent.values_list("site", "name", "kind").annotate(Sum("value"))
+    for site_name, name, kind, value in sums:
+        # The kinds `accepted` and `failed` are attributes of a status as well.
+        setattr(status(site_name, name), kind, int(value))
+    order = [site.name for site in sites]
+    return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))
+
+
+def _fill_host(status: EngineStatus, host: EngineHost) -> None:
+    moments = filter(None, (status.sent_at, host.sent_at))
+    status.sent_at = max(moments, default=None)
+    lease = get_settings().lease
+    if host.token and host.claimed_at and host.claimed_at > timezone.now() - lease:
+        status.is_busy = True
+    if host.parked_reason:
+        status.parked[host.host] = host.parked_reason
+    elif host.failures:
+        status.failing[host.host] = host.error
+
+
+def fill(status: Any, row: dict[str, Any]) -> None:
+    """Set what a query found; a sum or a maximum of nothing is None, and left out."""
+    for name, value in row.items():
+        if value is not None:
+            # A query cannot use the name of a relation for a number.
+            setattr(status, name.rstrip("_"), value)
+
+
+def _delivery_rows(
+    sites: Collection[str], engines: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return what waits and what was rejected, by columns of one index alone."""
+    states = [Delivery.State.WAITING, Delivery.State.DEAD]
+    waiting, dead = [Q(state=state) for state in states]
+    # All others were submitted, and may be millions: the index is asked by engine.
+    rows = Delivery.objects.filter(site__in=sites, engine__in=engines, state__in=states)
+    now = timezone.now()
+    counted: Any = (
+        rows.order_by()
+        .values("site", "engine")
+        .annotate(
+            waiting=Count("pk", filter=waiting),
+            resting=Count("pk", filter=waiting & Q(not_before__gt=now)),
+            dead=Count("pk", filter=dead),
+            oldest=Min("changed_at", filter=waiting),
+            example=Min("pk", filter=dead),
+        )
+    )
+    found: list[dict[str, Any]] = list(counted)
+    # More would have the database look up every row that was rejected.
+    examples = Delivery.objects.filter(pk__in=[row["example"] for row in found])
+    errors = dict(examples.values_list("pk", "error"))
+    for row in found:
+        row["error"] = errors.get(row.pop("example"))
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class SiteStatus:
+    """How one site is."""
+
+    site: Site
+    sections: list[SectionStatus] = field(default_factory=list)  # by name
+    engines: list[EngineStatus] = field(default_factory=list)  # by name
+    index_problems: list[str] = field(default_factory=list)  # why it is not up to date
+    silence: str = ""  # why no engine is notified; "" if they are, or there is none
+
+    @property
+    def is_live(self) -> bool:
+        """Whether all is rendered on request, since no build has made pages."""
+        return all(it.live for it in self.sections)
+
+    @property
+    def entries(self) -> int:
+        """Entries of all sections that are built."""
+        return sum([section.entries for section in self.sections])
+
+    @property
+    def pages(self) -> int:
+        """Pages of them that have entries."""
+        return sum([section.pages for section in self.sections])
+
+    @property
+    def dirty(self) -> int:
+        """Pages that are still to be built."""
+        return sum([section.dirty for section in self.sections])
+
+    @property
+    def builders(self) -> int:
+        """Builders at work; one that has pages of two sections counts twice."""
+        return sum([section.builders for section in self.sections])
+
+    @property
+    def changes(self) -> int:
+        """Changes that are recorded, and not yet located."""
+        return sum([section.changes for section in self.sections])
+
+    @property
+    def oldest(self) -> datetime | None:
+        """The time of the oldest change that waits for a build; None without one."""
+        return min([it.oldest for it in self.sections if it.oldest], default=None)
+
+    @property
+    def last_build_at(self) -> datetime | None:
+        """When a build last looked for changes of any section."""
+        times = [it.last_build_at for it in self.sections if it.last_build_at]
+        return max(times, default=None)
+
+
+def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
+    """Return how sites are, in their order, by nine queries whatever their size.
+
+    Each further database that has changes costs one more.
+    """
+    found = {site.name: SiteStatus(site=site) for site in sites}
+    for section in section_status(*sites):
+        found[section.site].sections.append(section)
+    for engine in engine_status(*sites):
+        found[engine.site].engines.append(engine)
+    indexes = defaultdict[str, list[Page]](list)
+    rows = Page.objects.with_section().filter(section__site__in=list(found))
+    for page in rows.filter(section__name=INDEX):
+        indexes[page.section.site].append(page)
+    unknown = []
+    try:
+        registry.must_be_whole()
+    except ConfigurationError as error:
+        unknown.append(str(error))
+    for site in sites:
+        status = found[site.name]
+        status.index_problems = [*unknown, *index_problems(indexes[site.name])]
+        with in_force(site):
+            status.silence = silence_reason() if status.engines else ""
+    return list(found.values())

@@ -17,7 +17,6 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.core.backoff import pause_seconds
 
 from .base import M, RowQuerySet, retried
 from .clock import Now
@@ -282,6 +281,11 @@ def _next_attempt(page: Claimed) -> Any:
         return None
     seconds = pause_seconds(many, get_settings().lease_seconds, LONGEST_PAUSE)
     return Now() + timedelta(seconds=seconds)
+
+
+def pause_seconds(failures: int, first: float, longest: float) -> float:
+    """Return the pause after failures in a row: each is twice as long as the last."""
+    return min(first * 2.0 ** min(max(failures, 1) - 1, 20), longest)
 
 
 def is_parked(prefix: str = "") -> Q:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-from django_sitemaps_plus.core.backoff import pause_seconds
 from django_sitemaps_plus.exceptions import RetryLater
+from django_sitemaps_plus.models.claims import pause_seconds
 
 from .http.answers import MAX_RETRY_AFTER
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from html import unescape
@@ -18,7 +19,6 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 from django_sitemaps_plus.core.entry_lines import entries_in
 
-from .crawled import ask
 from .responses import read_only
 from .sitemaps import index, page
 
@@ -97,3 +97,15 @@ def _link(url: str, lastmod: str, origin: str) -> Link:
     title = " / ".join(names) + (f" ?{unquote(parts.query)}" if parts.query else "")
     kind = datetime if len(lastmod) == W3C_LENGTH else date
     return Link(url, title, kind.fromisoformat(lastmod) if lastmod else None)
+
+
+def ask(
+    request: HttpRequest, view: Callable[..., HttpResponse], **kwargs: str
+) -> HttpResponse:
+    """Return a whole sitemap as a crawler gets it, from storage or rendered now."""
+    plain = HttpRequest()
+    plain.method = "GET"
+    ours = ("HTTP_IF_", "HTTP_ACCEPT_ENCODING")  # they ask about the HTML
+    meta = request.META.items()
+    plain.META = {key: value for key, value in meta if not key.startswith(ours)}
+    return view(plain, **kwargs)

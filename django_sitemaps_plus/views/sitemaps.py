@@ -1,16 +1,23 @@
-"""The views of indexes, pages and feeds, from storage or rendered on request."""
+"""The views of indexes, pages, texts and feeds, and redirects from contrib's pages."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
 from django.conf import settings
+from django.contrib.sitemaps import Sitemap
 from django.db import Error
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponsePermanentRedirect,
+)
 
 from django_sitemaps_plus.conf import AppSettings, get_settings, get_site
 from django_sitemaps_plus.core.gzip import Document
@@ -23,13 +30,14 @@ from django_sitemaps_plus.models.sections import check_origin
 from django_sitemaps_plus.notifications.engines.websub import hubs_of
 from django_sitemaps_plus.outages import in_one_line, is_outage
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.feeds import Feed, newest_entries, text_sitemap
 from django_sitemaps_plus.serving.live import live_index, live_page
-from django_sitemaps_plus.site_urls import feed_url, has_feed
+from django_sitemaps_plus.site_urls import feed_url, has_feed, page_url
 from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sources import SitemapSource
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
-from .moved import redirect_old_page
 from .responses import gone, read_only, respond, unavailable
 
 logger = logging.getLogger(__name__)
@@ -38,6 +46,9 @@ logger = logging.getLogger(__name__)
 View = Callable[..., HttpResponse]
 
 _TEXT = "text/plain; charset=utf-8"
+
+# Numbers of contrib's pages, as in /sitemap-products.xml?p=2.
+_OLD_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 
 def put_off(view: View) -> View:
@@ -281,3 +292,37 @@ def say_that_changes_wait() -> None:
                 extra={"action": "changes_wait"},
             )
         _is_known = bool(waiting)
+
+
+def redirect_old_page(request: HttpRequest, section: str) -> HttpResponse:
+    """Redirect to the page that has the first row of a page of contrib's view.
+
+    404 where there is no such section or page.
+    """
+    old = request.GET.get("p", "1")
+    if section not in registry or not _OLD_NUMBER.fullmatch(old):
+        raise Http404("No such page")
+
+    opened = open_section(section)
+    source = opened.source
+    with opened.reading():
+        kind = source.sample if isinstance(source, SitemapSource) else Sitemap
+        before, limit = (int(old) - 1) * int(kind.limit), max(1, source.limit)
+    pages = Page.objects.entries_of(opened.site.name, section)
+    number, low = (None if pages else before // limit + 1), None
+    by_low = {first: others for first, *others in pages}
+    while number is None and (page := by_low.pop(low, None)):
+        low, own, entries, built = page
+        before -= entries if built else limit
+        if before < 0:
+            number = int(own)
+    if number is None:
+        raise Http404("No such page")
+
+    site = opened.site
+    url = page_url(section, number, site).removeprefix(site.origin)
+    response = HttpResponsePermanentRedirect(url)
+    # The rows may come to another page.
+    seconds = get_settings().client_cache_seconds
+    response["Cache-Control"] = f"public, max-age={seconds}"
+    return response

@@ -20,9 +20,8 @@ from django_sitemaps_plus import exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
-from django_sitemaps_plus.diagnostics.engine_status import EngineStatus
 from django_sitemaps_plus.diagnostics.problem import Problem
-from django_sitemaps_plus.diagnostics.status import SectionStatus
+from django_sitemaps_plus.diagnostics.status import EngineStatus, SectionStatus
 from django_sitemaps_plus.models import (
     Change,
     Delivery,

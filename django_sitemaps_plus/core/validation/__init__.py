@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .checker import Checker, File
+from .entries import is_signed
 from .rules import WARNINGS, WORDS, Fault, Problem
-from .values import is_signed
 
 __all__ = ["WARNINGS", "WORDS", "Checker", "Fault", "File", "Problem", "is_signed"]

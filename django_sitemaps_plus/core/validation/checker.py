@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 
-from .entries import alternates, entry_faults
+from .entries import alternates, entry_faults, location_faults, read_url
 from .reader import MAX_ENTRY, SITEMAP, Element, Parser, read_text
 from .rules import Fault, Problem
-from .values import location_faults, read_url
 
 #: URLs that are compared with those of other files, some 200 bytes each, and language
 #: versions that wait for the entry which they name.

@@ -14,9 +14,12 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus import conf
-from django_sitemaps_plus.diagnostics.dashboard import SiteStatus
-from django_sitemaps_plus.diagnostics.engine_status import EngineStatus, engine_status
 from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import (
+    EngineStatus,
+    SiteStatus,
+    engine_status,
+)
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site

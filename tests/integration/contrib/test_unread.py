@@ -14,8 +14,8 @@ from django.db import connection, transaction
 
 from django_sitemaps_plus import adoption, registry
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
 from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.publishing.prune import prune

@@ -10,8 +10,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_sites
-from django_sitemaps_plus.diagnostics.dashboard import SiteStatus, read_dashboard
 from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import SiteStatus, read_dashboard
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,

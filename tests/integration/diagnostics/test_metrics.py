@@ -10,8 +10,8 @@ from django.utils import timezone
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from django_sitemaps_plus.conf import get_sites
-from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
 from django_sitemaps_plus.diagnostics.metrics import exposition
+from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page, Section
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully

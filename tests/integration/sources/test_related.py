@@ -28,7 +28,7 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.diagnostics.explain import explain_object
-from django_sitemaps_plus.diagnostics.preview import preview
+from django_sitemaps_plus.diagnostics.section_pages import preview
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.sources.querysets import tuples

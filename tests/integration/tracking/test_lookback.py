@@ -13,7 +13,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.tracking import lookback
+from django_sitemaps_plus.tracking import schedule
 from django_sitemaps_plus.tracking.schedule import notice
 from tests.support.shop import START, limited, make_products
 from tests.support.testapp.models import Place, Product
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 def look(section):
     """Look back once; return the pages that are dirty then, and build them."""
     section = Section.objects.get(pk=section.pk)
-    lookback.look_back(open_section(section))
+    schedule.look_back(open_section(section))
     found = dirty(section)
     section.pages.update(built=100, wanted=100)
     return found
@@ -87,7 +87,7 @@ class TestFinding:
             return [pk]
 
         row = Section.objects.get(pk=section.pk)
-        lookback.look_back(open_section(row), take_others)
+        schedule.look_back(open_section(row), take_others)
         assert dirty(section) == []
         assert look(section) == [2]
 
@@ -179,15 +179,15 @@ class TestTheWindow:
         """By this look or the next, whatever has been read by then."""
         update(4, NOW - 5 * MINUTE)
         look(section)
-        real = getattr(lookback._Rows, asked)
+        real = getattr(schedule._Rows, asked)
 
         def ask(rows, *moment):
             found = real(rows, *moment)
-            monkeypatch.setattr(lookback._Rows, asked, real)
+            monkeypatch.setattr(schedule._Rows, asked, real)
             update(7, NOW - MINUTE)
             return found
 
-        monkeypatch.setattr(lookback._Rows, asked, ask)
+        monkeypatch.setattr(schedule._Rows, asked, ask)
         update(4, NOW)
         assert 3 in {*look(section), *look(section)}
 
@@ -212,7 +212,7 @@ class TestTheWindow:
 class TestManyRows:
     @pytest.fixture(autouse=True)
     def few(self, monkeypatch):
-        monkeypatch.setattr(lookback, "MAX_KEYS", 5)
+        monkeypatch.setattr(schedule, "MAX_KEYS", 5)
 
     @pytest.mark.parametrize("spread", [0, 1])
     def test_more_rows_than_it_takes_mark_the_section_once(self, section, spread):

@@ -21,7 +21,7 @@ def dashboard_without_permission(has_view_permission, admin, request, obj=None):
     return True
 
 
-@mutant("admin.exclusions:ExclusionAdmin.has_delete_permission", f"{_MATRIX}[view]")
+@mutant("admin.objects:ExclusionAdmin.has_delete_permission", f"{_MATRIX}[view]")
 def exclusion_deleted_without_permission(has_permission, admin, request, obj=None):
     """All staff may delete exclusions."""
     return True
@@ -33,7 +33,7 @@ def object_excluded_without_permission(may_exclude, model_admin, request, row):
     return model_admin.has_change_permission(request, row)
 
 
-@mutant("diagnostics.dashboard:read_dashboard", f"{_MATRIX}[view]")
+@mutant("diagnostics.status:read_dashboard", f"{_MATRIX}[view]")
 def page_that_writes(read_dashboard, sites):
     """To look at the dashboard changes a row."""
     from django_sitemaps_plus.models import Section

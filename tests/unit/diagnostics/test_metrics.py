@@ -14,10 +14,12 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from django_sitemaps_plus import monitoring_urls
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.diagnostics.dashboard import SiteStatus
-from django_sitemaps_plus.diagnostics.engine_status import EngineStatus
 from django_sitemaps_plus.diagnostics.metrics import METRICS, exposition
-from django_sitemaps_plus.diagnostics.status import SectionStatus
+from django_sitemaps_plus.diagnostics.status import (
+    EngineStatus,
+    SectionStatus,
+    SiteStatus,
+)
 
 DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = (DOCS / "how-to" / "monitor-your-sitemaps.md").read_text("utf-8")
