@@ -15,6 +15,7 @@ class SimpleSitemapsPlusConfig(AppConfig):
     label = "sitemaps_plus"
     verbose_name = _("Sitemaps")
     default_auto_field = "django.db.models.BigAutoField"
+    discovers = False  # whether ``sitemaps`` of every app is imported
 
     def ready(self) -> None:
         """Register the checks and the sections, then connect their models."""
@@ -22,7 +23,7 @@ class SimpleSitemapsPlusConfig(AppConfig):
         from .adoption import adopt
         from .checks import CHECKS, DATABASE_CHECKS, DEPLOY_CHECKS
         from .conf import get_settings
-        from .registry import registry
+        from .registry import autodiscover, registry
 
         for check in CHECKS:
             register_check(check, "sitemaps_plus")
@@ -30,22 +31,15 @@ class SimpleSitemapsPlusConfig(AppConfig):
             register_check(check, "sitemaps_plus", Tags.database)
         for check in DEPLOY_CHECKS:
             register_check(check, "sitemaps_plus", deploy=True)
-        self._discover()
+        if self.discovers:
+            autodiscover()
         if get_settings().contrib_sitemaps is not None:
             registry.pending = adopt
         receivers.connect()
         registry.listeners.append(receivers.connect)
 
-    def _discover(self) -> None:
-        """Import what registers sections; here nothing."""
-
 
 class SitemapsPlusConfig(SimpleSitemapsPlusConfig):
     """The app as INSTALLED_APPS names it: it imports ``sitemaps`` of every app."""
 
-    default = True
-
-    def _discover(self) -> None:
-        from .registry import autodiscover
-
-        autodiscover()
+    default = discovers = True

@@ -46,7 +46,9 @@ def connect() -> None:
             _connect(connection_created, None, _learn_by_connection)
 
         # The former ones go last: better to record a save of another thread twice.
-        _disconnect(before)
+        for signal, sender, uid in _connected[:before]:
+            signal.disconnect(sender=sender, dispatch_uid=uid)
+        del _connected[:before]
 
 
 def _learn_by_save(sender: Any, **kwargs: Any) -> None:
@@ -64,9 +66,3 @@ def _connect(signal: Any, sender: Any, receiver: Any) -> None:
     uid = f"sitemaps_plus {next(_uids)}"
     signal.connect(receiver, sender=sender, weak=False, dispatch_uid=uid)
     _connected.append((signal, sender, uid))
-
-
-def _disconnect(number: int) -> None:
-    for _ in range(number):
-        signal, sender, uid = _connected.pop(0)
-        signal.disconnect(sender=sender, dispatch_uid=uid)

@@ -41,14 +41,12 @@ def diff(old: Documents, new: Documents) -> Diff:
         common = sides[0].lines & sides[1].lines
         for side in sides:
             side.lines -= common
-    return _compare(heads_of(sides[0].lines ^ sides[1].lines), old(), new())
 
-
-def _compare(changed: set[bytes], old: Iterable[bytes], new: Iterable[bytes]) -> Diff:
-    """Compare all lines of locations of which some line is not on both sides."""
+    # Compare all lines of each location that has a line on one side alone.
+    changed = heads_of(sides[0].lines ^ sides[1].lines)
     if not changed:
         return Diff()
-    before, after = _by_loc(changed, old), _by_loc(changed, new)
+    before, after = _by_loc(changed, old()), _by_loc(changed, new())
     both = before.keys() & after.keys()
     return Diff(
         added=urls_of(after.keys() - both),

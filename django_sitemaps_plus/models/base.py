@@ -39,7 +39,7 @@ class RowQuerySet(models.QuerySet[M]):
         """Delete those of the rows that have some keys, and lock no others."""
         if connections[self.db].vendor != "mysql":
             return self.filter(pk__in=keys)._raw_delete(self.db)
-        # For a list MariaDB may scan the table, and wait for what open transactions
+        # MariaDB may scan the table for a list, and wait for what open transactions
         # have inserted.
         return delete_joined(self, keys)
 

@@ -157,7 +157,8 @@ class PageClaimQuerySet(RowQuerySet[M]):
         free = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}
         token = secrets.token_hex(16)
-        while pages := _candidates(self.free(*free, **earlier)):
+        while found := self.free(*free, **earlier):
+            pages = [page for page in found if not page.attempts] or found[:1]
             keys = [page.pk for page in pages]
             taken = self.taken(*free, pages=keys, token=token, **earlier)
             if taken < len(pages):
@@ -204,8 +205,13 @@ class PageClaimQuerySet(RowQuerySet[M]):
         if not is_to_blame:
             fields["attempts"] = Greatest(F("attempts"), 1) - 1
         for page in pages:
-            fields["not_before"] = _next_attempt(page) if is_to_blame else None
-            # Asked by the token too, since another may have taken it over.
+            fields["not_before"] = None
+            many = page.attempts + 1 - MAX_ATTEMPTS
+            if is_to_blame and many > 0:
+                lease = get_settings().lease_seconds
+                seconds = pause_seconds(many, lease, LONGEST_PAUSE)
+                fields["not_before"] = Now() + timedelta(seconds=seconds)
+            # The token is compared, since another may have taken the page over.
             mine = self.filter(pk=page.pk, token=page.token)
             mine.update(token="", **fields)
 
@@ -252,8 +258,8 @@ class PageClaimQuerySet(RowQuerySet[M]):
     ) -> Update:
         """Claim those of some pages that are still claimable."""
         free = self.claimable(since, lease).filter(section__in=sections)
-        # Written before the attempt, since who dies of it writes nothing any more; and
-        # first, since MariaDB reads columns as they are by then.
+        # The pause is written before the attempt, since a builder that dies of it
+        # writes nothing; and first, since MariaDB reads columns as they are by then.
         is_last = When(deaths__gte=MAX_DEATHS - 1, then=Now() + LONG_PAUSE)
         values = {
             "not_before": Case(is_last, default=Value(None)),
@@ -269,18 +275,6 @@ class PageClaimQuerySet(RowQuerySet[M]):
     def with_token(self, *, token: Any) -> Rows:
         """Return the pages that were claimed with a token."""
         return self.filter(token=token).with_section().order_by("id")
-
-
-def _candidates(pages: list[Any]) -> list[Any]:
-    return [page for page in pages if not page.attempts] or pages[:1]
-
-
-def _next_attempt(page: Claimed) -> Any:
-    many = page.attempts + 1 - MAX_ATTEMPTS
-    if many < 1:
-        return None
-    seconds = pause_seconds(many, get_settings().lease_seconds, LONGEST_PAUSE)
-    return Now() + timedelta(seconds=seconds)
 
 
 def pause_seconds(failures: int, first: float, longest: float) -> float:

@@ -84,7 +84,7 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
         at = min(at or now, now)
         not_before = at + timedelta(seconds=get_settings().notify_delay_seconds)
         rows = self.of(site, engine).to(targets)
-        # Asked for by what it is not, or SQLite looks through all deliveries.
+        # The other states by name would have SQLite look through all deliveries.
         settled = rows.exclude(state=Delivery.State.WAITING)
         later = Greatest("not_before", Value(not_before, DateTimeField()))
         with atomic():
@@ -129,8 +129,8 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
         failed = self.filter(attempts__gt=0).order_by("attempts", "not_before", "id")
         rows = list(fresh[:most]) or list(failed[:most])
         token = secrets.token_hex(16)
-        # A token that is still there is of a process that died. Asked before the token
-        # is set: MySQL reads columns as they are by then.
+        # A token that is still there is of a process that died. Attempts come before
+        # the token: MySQL reads columns as they are by then.
         attempts = Case(When(token="", then=F("attempts")), default=F("attempts") + 1)
         with atomic():
             for part in self._each(rows):
@@ -266,7 +266,7 @@ class EngineHostQuerySet(RowQuerySet["EngineHost"]):
         """Claim an engine for a host; None if it is claimed, paused or parked."""
         now = timezone.now()
         key = {"site": site, "engine": engine, "host": host}
-        # By our clock, as all pauses; that of a database may differ.
+        # Our clock counts, as for all pauses; that of a database may differ.
         row, _ = self.get_or_create(**key, defaults={"not_before": now})
         lapsed = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
         free = self.filter(lapsed, pk=row.pk, parked_reason="", not_before__lte=now)

@@ -65,8 +65,8 @@ class PageQueries(PageClaimQuerySet[M]):
 
     def active(self) -> Self:
         """Return the pages of the plans that are served."""
-        # Not by state=ACTIVE: a database would take the index of the states for the
-        # best before it looks at the values, and read all pages of a section.
+        # The filter state=ACTIVE would have a database take the index of the states for
+        # the best before it looks at the values, and read all pages of a section.
         return self.exclude(state__in=[State.NEXT, State.RETIRED])
 
     @prepared
@@ -86,7 +86,7 @@ class PageQueries(PageClaimQuerySet[M]):
     def unchecked(self, sections: tuple[int, ...], seconds: int, limit: int) -> Rows:
         """Return clean pages that were not compared for a time, and their sections."""
         old = self.filter(checked_at__lt=Now() - timedelta(seconds=seconds))
-        # Not by is_dirty=0, for the reason that active() gives.
+        # Dirty pages are excluded, for the reason that active() gives.
         due = old.filter(section__in=sections).active().exclude(is_dirty=1)
         return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
 
@@ -217,7 +217,7 @@ class PageQueries(PageClaimQuerySet[M]):
         self, sections: tuple[int, ...], unbuilt: tuple[int, ...], first: int, end: int
     ) -> Rows:
         """Return section, number and lastmod of what an index lists."""
-        # Without the name of its section, which is the same in thousands of rows.
+        # The name of a section is left out: it is the same in thousands of rows.
         pages = self.listed(sections, unbuilt)
         pages = pages.filter(index_position__gte=first, index_position__lt=end)
         return pages.values_list("section_id", "number", "lastmod")

@@ -144,7 +144,7 @@ def listed_pages(
 
     A live one lists pages that were never built, too, if they can be rendered here.
     """
-    # First: one that is planned meanwhile counts as one without, and is listed, too.
+    # Sections come first: one that is planned meanwhile is listed as one without.
     sections = Section.objects.listable(site, tuple(registered))
     names = {pk: name for pk, name, _ in sections}
     ids = tuple(sorted(names))
@@ -158,7 +158,7 @@ def listed_pages(
         # lists the pages of the next one: everybody knows the first alone.
         first = positions[0][0] // most * most
         rows = Page.objects.index_rows(ids, unbuilt, first, first + most)
-    # They come about in this order, so to sort them here is faster than there.
+    # Rows come about in this order, so to sort them here is faster than there.
     rows.sort()
     by_section = groupby(rows, itemgetter(0))
     listed = {names[pk]: list(pages) for pk, pages in by_section}

@@ -60,11 +60,11 @@ def notice(section: OpenSection) -> None:
         early = early_pages(row)
         if early is not None and early.count() <= AUDIT_PAGES:
             early.update_locked([row.pk], wanted=F("wanted") + 1)
-            end_grace(row)  # marked first: a crash in between marks twice
+            end_grace(row)  # last: a crash in between marks twice
 
 
 def look_back(
-    section: OpenSection, take_changes: Callable[[], Collection[Any]] = frozenset
+    section: OpenSection, take: Callable[[], Collection[Any]] = frozenset
 ) -> None:
     """Mark the pages of rows whose lastmod is new, and those of recorded changes.
 
@@ -77,7 +77,7 @@ def look_back(
     if isinstance(source, ModelSource) and (field := indexed_lastmod(source)):
         rows = _Rows(source, field.name, not isinstance(field, DateTimeField))
         look = rows.look(row)
-    marked = take_changes()
+    marked = take()
     if rows is None or look is None:
         return
 
@@ -92,7 +92,7 @@ def look_back(
         elif keys := [key for key in keys if key not in marked]:
             mark_rows(row, section.reader, keys)
     elif row.pages.filter(built__gt=0).exists():
-        # Dates where there were none: by a deploy, or rows have come in since.
+        # Lastmods are new here: by a deploy, or rows have come in since.
         compare_all(row)
 
     watermark = as_stored(look.newest)
@@ -137,7 +137,8 @@ class _Rows:
             return None if newest is None else _Look([], 0, newest, self.count(newest))
         before = _as_moment(row.watermark)
         newest = max(newest or before, before)
-        # Counted first: a row that commits in between is found now or by the next look.
+        # Rows are counted first: one that commits meanwhile is found now or by the next
+        # look.
         count = self.count(newest)
         if newest == before:
             return _Look([], count - row.window_count, newest, count)
@@ -191,7 +192,7 @@ def mark_scheduled(section: OpenSection) -> None:
                 mark_rows(row, section.reader, keys)
     elif since is not None and now - since <= STATUS_INTERVAL:
         return
-    # Marked first: a crash in between marks twice.
+    # The time is noted last: a crash in between marks twice.
     Section.objects.filter(pk=row.pk).update(schedule_checked_at=now)
 
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from django_sitemaps_plus import receivers
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.dispatch import notify_engines
-from django_sitemaps_plus.testing import RecordingEngine
+from django_sitemaps_plus.testing import RecordingEngine, temporary_registry
 from tests.support.builds import build_and_relay
 from tests.support.configuring import configure
 from tests.support.testapp.models import Product
@@ -89,11 +88,10 @@ class Editor:
 
     def save(self, row: Any) -> None:
         """Save it while nobody listens."""
-        receivers._disconnect(len(receivers._connected))
-        for product in row:
-            product.slug = f"saved-{self.number}"
-            product.save()
-        receivers.connect()
+        with temporary_registry():
+            for product in row:
+                product.slug = f"saved-{self.number}"
+                product.save()
 
 
 @pytest.mark.parametrize("number", SEEDS)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 
-from .entries import alternates, entry_faults, location_faults, read_url
+from .entries import entry_faults, location_faults, read_url
 from .reader import MAX_ENTRY, SITEMAP, Element, Parser, read_text
 from .rules import Fault, Problem
 
@@ -133,7 +133,8 @@ class Checker:
         url = self._locate(loc) if loc.text.strip() else ""
 
         # Versions that the entry names, but itself, are to name it as well.
-        for other in alternates(entry) - {url} if url else ():
+        links = entry.named("xhtml:link") if url else ()
+        for other in {link.attributes.get("href", "") for link in links} - {url}:
             here, there = hash(url), hash(other)
             if (there, here) in self._one_way:
                 del self._one_way[there, here]

@@ -194,11 +194,6 @@ def entry_faults(entry: Element, now: datetime) -> Iterator[Fault]:
             yield Fault("video-location-missing", words, video.line)
 
 
-def alternates(entry: Element) -> set[str]:
-    """Return the URLs of the language versions of an entry."""
-    return {link.attributes.get("href", "") for link in entry.named(_LINK)}
-
-
 def _faults(element: Element, now: datetime) -> Iterator[Fault]:
     """Yield what is wrong with the children of an element, or with its text."""
     parent, children = element.name, _CHILDREN.get(element.name, {})

@@ -271,10 +271,10 @@ def audit_leaves_pages_out(mark_unchecked, sections):
     return mark_unchecked(sections)
 
 
-@mutant("core.diff:_compare", f"{_RECONCILED}[full-1]")
-def removed_urls_forgotten(compare, *args):
+@mutant("core.diff:diff", f"{_RECONCILED}[full-1]")
+def removed_urls_forgotten(diff, *args):
     """Nobody is notified of a URL that is gone."""
-    return replace(compare(*args), removed=[])
+    return replace(diff(*args), removed=[])
 
 
 @mutant(

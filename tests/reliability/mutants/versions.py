@@ -97,11 +97,12 @@ def failed_page_parked_for_ever(claimable, rows, since=None, lease=None):
 
 
 @mutant(
-    "models.claims:_next_attempt",
+    "models.claims:pause_seconds",
     f"{_FAILING}::test_there_are_pauses_after_some_attempts",
 )
-def failed_page_tried_by_each_build(next_attempt, page):
+def failed_page_tried_by_each_build(pause_seconds, failures, first, longest):
     """A page that fails costs each build an attempt, for ever."""
+    return 0.0
 
 
 @mutant("models.claims:LONGEST_PAUSE", f"{_FAILING}::test_pauses_grow_to_an_hour")
@@ -126,11 +127,14 @@ def deadly_page_tried_by_each_build(most):
 
 
 @mutant(
-    "models.claims:_candidates",
+    "models.claims:PageClaimQuerySet.free",
     f"{_POISON}::test_only_the_page_that_kills_is_left_alone",
 )
-def deadly_page_takes_others_along(candidates, pages):
+def deadly_page_takes_others_along(free, rows, *shape, **values):
     """A page that kills its builder is taken together with others."""
+    pages = free(rows, *shape, **values)
+    for page in pages:
+        page.attempts = 0
     return pages
 
 
