@@ -186,7 +186,11 @@ def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
         context = {"action": action, "site": site, "target": target, "form": form}
         context["subtitle"] = f"{action.label}: {target}" if target else action.label
         if form is not None:
-            context["obstacle"] = _cannot_submit()
+            context["obstacle"] = ""
+            if reason := silence_reason():
+                context["obstacle"] = _("Engines are not notified: %s") % reason
+            elif not any(it.takes is Takes.URLS for it in get_engines().values()):
+                context["obstacle"] = _("No engine takes URLs.")
         return show(request, admin_site, "changelist", "confirm.html", **context)
 
 
@@ -203,15 +207,6 @@ def _target(request: HttpRequest, action: Action, site: Site) -> str:
     if target not in known:
         raise Http404("No such section or engine")
     return target
-
-
-def _cannot_submit() -> str:
-    """Return why URLs cannot be submitted; "" if they can."""
-    if reason := silence_reason():
-        return _("Engines are not notified: %s") % reason
-    if not any(it.takes is Takes.URLS for it in get_engines().values()):
-        return _("No engine takes URLs.")
-    return ""
 
 
 def say_done(request: HttpRequest, what: str, command: str) -> None:

@@ -43,20 +43,17 @@ class DashboardAdmin(_Admin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the URLs of the dashboard, in the place of those of a model."""
-        return [
-            path(route, self._guarded(view), name=f"sitemaps_plus_dashboard_{name}")
-            for name, route, view in VIEWS
-        ]
 
-    def _guarded(self, view: View) -> View:
-        """Let those see a view who may see the dashboard."""
-
-        def call(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        def show(request: HttpRequest, view: View, **kwargs: Any) -> HttpResponse:
             if not self.has_view_permission(request):
                 raise PermissionDenied
             return view(request, self.admin_site, **kwargs)
 
-        return self.admin_site.admin_view(call)
+        shown = self.admin_site.admin_view(show)
+        return [
+            path(route, shown, {"view": view}, f"sitemaps_plus_dashboard_{name}")
+            for name, route, view in VIEWS
+        ]
 
     def has_add_permission(
         self, request: HttpRequest, obj: Dashboard | None = None

@@ -90,7 +90,25 @@ class SitemapMixin(_Mixed):
         if request.method == "POST":
             _act(self, request, row)
             return HttpResponseRedirect(request.get_full_path())
-        return _show(self, request, row)
+
+        is_part, [sites, fault] = "part" in request.GET, known_sites(request)
+        request.current_app = self.admin_site.name
+        context: dict[str, Any] = {
+            "answers": [(site, *_answer(row, site)) for site in sites],
+            "fault": fault,
+            "exclusion": Exclusion.objects.of_row(row).first(),
+            "may_exclude": _may_exclude(self, request, row),
+            "may_lift": _may_lift(request),
+            "may_view_page": request.user.has_perm("sitemaps_plus.view_dashboard"),
+            "note_field": NoteForm(auto_id="sitemaps-%s")["note"],
+            "is_part": is_part,
+            "url": request.get_full_path(),
+        }
+        if not is_part:
+            context |= self.admin_site.each_context(request)
+            context |= {"title": _("Sitemap"), "opts": self.opts, "original": row}
+        name = "_object.html" if is_part else "object.html"
+        return TemplateResponse(request, f"sitemaps_plus/admin/{name}", context)
 
 
 def _may_exclude(model_admin: Any, request: HttpRequest, row: Model) -> bool:
@@ -100,27 +118,6 @@ def _may_exclude(model_admin: Any, request: HttpRequest, row: Model) -> bool:
 
 def _may_lift(request: HttpRequest) -> bool:
     return request.user.has_perm("sitemaps_plus.delete_exclusion")
-
-
-def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateResponse:
-    is_part, [sites, fault] = "part" in request.GET, known_sites(request)
-    request.current_app = model_admin.admin_site.name
-    context: dict[str, Any] = {
-        "answers": [(site, *_answer(row, site)) for site in sites],
-        "fault": fault,
-        "exclusion": Exclusion.objects.of_row(row).first(),
-        "may_exclude": _may_exclude(model_admin, request, row),
-        "may_lift": _may_lift(request),
-        "may_view_page": request.user.has_perm("sitemaps_plus.view_dashboard"),
-        "note_field": NoteForm(auto_id="sitemaps-%s")["note"],
-        "is_part": is_part,
-        "url": request.get_full_path(),
-    }
-    if not is_part:
-        context |= model_admin.admin_site.each_context(request)
-        context |= {"title": _("Sitemap"), "opts": model_admin.opts, "original": row}
-    name = "_object.html" if is_part else "object.html"
-    return TemplateResponse(request, f"sitemaps_plus/admin/{name}", context)
 
 
 def _answer(row: Model, site: Site) -> tuple[Explanation | None, str]:

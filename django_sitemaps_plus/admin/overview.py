@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from django.contrib.admin import AdminSite
@@ -63,7 +62,12 @@ def _state(request: HttpRequest) -> dict[str, Any]:
             own[problem.id.startswith("engine_"), problem.subject].append(problem)
         sections = [(it, own[False, it.section]) for it in status.sections]
         engines = [(it, own[True, it.engine]) for it in status.engines]
-        shown.append((status, _verdicts(status, problems), sections, engines))
+        verdicts = [  # each with a state, which is ok, warning or error, and words
+            (_("Complete"), *_completeness(status)),
+            (_("Fresh"), *_freshness(status, problems)),
+            (_("Taken up"), *_delivery(status)),
+        ]
+        shown.append((status, verdicts, sections, engines))
     return {
         "sites": shown,
         "fault": fault,
@@ -71,20 +75,6 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         "are_many": len(sites) > 1,
         "actions": allowed_actions(request.user),
     }
-
-
-def _verdicts(
-    status: SiteStatus, problems: Sequence[Problem]
-) -> list[tuple[str, str, str]]:
-    """Return whether a site's sitemaps are complete, fresh and taken up.
-
-    Each verdict has a name, a state (ok, warning or error) and words.
-    """
-    return [
-        (_("Complete"), *_completeness(status)),
-        (_("Fresh"), *_freshness(status, problems)),
-        (_("Taken up"), *_delivery(status)),
-    ]
 
 
 def _completeness(status: SiteStatus) -> tuple[str, str]:
@@ -138,8 +128,14 @@ def _delivery(status: SiteStatus) -> tuple[str, str]:
 @require_safe
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
+
+    def link(model: type[Model], key: str) -> str:
+        admin = admin_site._registry.get(model)
+        if admin is None or not admin.has_view_or_change_permission(request):
+            return ""
+        return object_url(admin_site, model, key)
+
     sites, fault = known_sites(request)
-    link = partial(_link, request, admin_site)
     found = [read_problems(status, link) for status in read_dashboard(sites)]
     context = {
         "sites": found,
@@ -149,13 +145,3 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "actions": allowed_actions(request.user),
     }
     return show(request, admin_site, "problems", "problems.html", **context)
-
-
-def _link(
-    request: HttpRequest, admin_site: AdminSite, model: type[Model], key: str
-) -> str:
-    """Return the page of an object in the admin; "" if the user may not see it."""
-    admin = admin_site._registry.get(model)
-    if admin is None or not admin.has_view_or_change_permission(request):
-        return ""
-    return object_url(admin_site, model, key)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
-from typing import Any
 from urllib.parse import unquote
 
 from django.contrib.admin import AdminSite
@@ -21,12 +20,12 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.diagnostics.problem import shortened
 from django_sitemaps_plus.diagnostics.section_pages import (
-    SectionPages,
     read_history,
     read_pages,
-    section_names,
 )
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.publishing.prune import removed_sections
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.views.html_site_map import ask
@@ -77,6 +76,19 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         first = _number(request, "from") if request.GET.get("from") else None
         found = read_pages(name, site, first)
         history = read_history(name, site)
+
+    notes = []
+    if found.is_live:
+        notes.append(_("Served live: no build has made pages of this section."))
+    if found.has_next_plan:
+        notes.append(_("A new plan of its pages is being built."))
+    if found.fault:
+        notes.append(_("Its pages are not known: %s") % shortened(found.fault))
+    elif not found.pages:
+        notes.append(_("There are no pages."))
+    elif first and found.pages[0].number != first:
+        notes.append(_("There is no such page."))
+
     trends = [
         Trend(_("Entries"), history.entries),
         Trend(_("Pages rendered in a day"), history.rendered),
@@ -86,7 +98,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "site": site,
         "section": name,
         "subtitle": name,
-        "notes": _notes(found, first),
+        "notes": notes,
         "found": found,
         "trends": [] if found.is_live or history.is_empty else trends,
         "days": [*rows][::-1],
@@ -111,14 +123,29 @@ def page_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         with suppress(NoReverseMatch):
             context["file_url"] = page_url(section, number, site)
     if answer is not None:
-        context |= _entries(request, answer)
+        found, wanted = entries_in(answer.text), request.GET.get("q", "").strip()
+        word = wanted.casefold()
+        entries = []
+        for escaped, lastmod, _rest in found:
+            url = unescape(escaped)
+            if word in url.casefold() or word in unquote(url).casefold():
+                is_link = url.startswith(("http://", "https://"))
+                entries.append((url, lastmod, is_link))
+        shown = Paginator(entries, ENTRIES).get_page(request.GET.get("page"))
+        context |= {
+            "q": wanted,
+            "page_obj": shown,
+            "all": len(found),
+            "pages": shown.paginator.get_elided_page_range(shown.number),
+            "entries": shown.object_list,
+        }
     return show(request, admin_site, "changelist", "entries.html", **context)
 
 
 def _section(request: HttpRequest, site: Site) -> str:
     """Return the section that a request names, or raise Http404."""
     name = request.GET.get("section", "")
-    if name not in section_names(site):
+    if name not in {*registry, *removed_sections(site)}:
         raise Http404("No such section")
     return name
 
@@ -128,21 +155,6 @@ def _number(request: HttpRequest, name: str) -> int:
     if not _NUMBER.fullmatch(number):
         raise Http404("No such page")
     return int(number)
-
-
-def _notes(found: SectionPages, first: int | None) -> list[str]:
-    notes = []
-    if found.is_live:
-        notes.append(_("Served live: no build has made pages of this section."))
-    if found.has_next_plan:
-        notes.append(_("A new plan of its pages is being built."))
-    if found.fault:
-        notes.append(_("Its pages are not known: %s") % shortened(found.fault))
-    elif not found.pages:
-        notes.append(_("There are no pages."))
-    elif first and found.pages[0].number != first:
-        notes.append(_("There is no such page."))
-    return notes
 
 
 def _answer(
@@ -159,23 +171,3 @@ def _answer(
     if Page.objects.served(site.name, section, number) is None:
         raise Http404("No such page")
     return None, _("The page has no entries.")
-
-
-def _entries(request: HttpRequest, answer: HttpResponse) -> dict[str, Any]:
-    """Return the entries that are shown, each with whether its URL may be a link."""
-    found, wanted = entries_in(answer.text), request.GET.get("q", "").strip()
-    word = wanted.casefold()
-    entries = []
-    for entry in found:
-        url = unescape(entry[0])
-        if word in url.casefold() or word in unquote(url).casefold():
-            entries.append(entry)
-    shown = Paginator(entries, ENTRIES).get_page(request.GET.get("page"))
-    rows = [(unescape(loc), lastmod) for loc, lastmod, _rest in shown]
-    return {
-        "q": wanted,
-        "page_obj": shown,
-        "all": len(found),
-        "pages": shown.paginator.get_elided_page_range(shown.number),
-        "entries": [(*it, it[0].startswith(("http://", "https://"))) for it in rows],
-    }
