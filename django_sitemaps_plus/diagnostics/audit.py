@@ -102,7 +102,7 @@ class Inspection:
         self.counts = Counter[tuple[str, str]]()  # by file and rule
         self.errors = self.warnings = self.files = self.entries = 0
         self._show, self._read = show, set[str]()
-        # Where a sitemap may list URLs as well.
+        # Origins of languages, on which a sitemap may list URLs as well.
         self._origins = [f"{it.origin}/" for it in language_sites().values()]
         self._checker = Checker(self._count, datetime.now(UTC), self._origins)
 
@@ -265,32 +265,30 @@ class Audit:
         yield from response
 
     def _visit(self, file: File) -> None:
+        """Report why an engine would not index pages that a file lists."""
         if self._wanted and f"{file.url.rpartition('-')[0]}-" not in self._wanted:
             return
         ours = self._site.origin + self._site.script_prefix
         urls = [url for url in file.urls if url.startswith(ours)]
+        report = partial(self._inspection.report, file.name)
         for url in _sample(urls, self._sample, file.url):
-            for fault in self._page_faults(url):
-                self._inspection.report(file.name, fault.code, str(fault))
-
-    def _page_faults(self, url: str) -> Iterator[Fault]:
-        """Yield why an engine would not index a page."""
-        try:
-            self._check_robots(url)
-        except Fault as fault:
-            yield fault
-        response = self._project.get(url)
-        status = response.status_code
-        if 300 <= status < 400:
-            words = f"redirects to {response.headers.get('Location')}: list that page"
-            yield Fault("page-redirect", f"{url} {words}, or none")
-        elif status != 200:
-            words = f"{url}: {_status(response)}. Mend it, or leave it out"
-            yield Fault(_CODES.get(status, "page-error"), words)
-        else:
-            yield from _indexing_faults(url, response)
-        if response.streaming:  # the client has closed others
-            response.close()
+            try:
+                self._check_robots(url)
+            except Fault as fault:
+                report(fault.code, str(fault))
+            response = self._project.get(url)
+            status, target = response.status_code, response.headers.get("Location")
+            if 300 <= status < 400:
+                words = f"{url} redirects to {target}: list that page, or none"
+                report("page-redirect", words)
+            elif status != 200:
+                words = f"{url}: {_status(response)}. Mend it, or leave it out"
+                report(_CODES.get(status, "page-error"), words)
+            else:
+                for found in _indexing_faults(url, response):
+                    report(found.code, str(found))
+            if response.streaming:  # the client has closed others
+                response.close()
 
     def _check_robots(self, url: str) -> None:
         if not self._rules.allows(url.removeprefix(self._site.origin) or "/"):
@@ -363,8 +361,14 @@ MAX_KEPT, MAX_WORDS = 200, 1_000
 
 def keep_findings(site: Site, report: Mapping[str, Any]) -> None:
     """Keep the report of an audit in the place of the last one."""
-    problems = [_shortened(problem) for problem in report["problems"][:MAX_KEPT]]
-    # Without an origin: the next build says to which one this database belongs.
+    problems = [
+        {
+            name: printable(value)[:MAX_WORDS] if isinstance(value, str) else value
+            for name, value in problem.items()
+        }
+        for problem in report["problems"][:MAX_KEPT]
+    ]
+    # The row gets no origin: the next build says which one this database has.
     row, _ = Section.objects.get_or_create(
         site=site.name, name=INDEX, defaults={"next_number": 0}
     )
@@ -377,10 +381,3 @@ def read_findings(site: Site) -> dict[str, Any] | None:
     """Return the report of the last audit, and when it was; None before the first."""
     rows = Section.objects.filter(site=site.name, name=INDEX)
     return rows.values_list("findings", flat=True).first()
-
-
-def _shortened(problem: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: printable(value)[:MAX_WORDS] if isinstance(value, str) else value
-        for name, value in problem.items()
-    }

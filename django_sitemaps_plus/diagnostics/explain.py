@@ -131,6 +131,12 @@ def explain_object(row: Model, site: Site) -> Explanation:
     Raises:
         DatabaseError, InterfaceError: our own rows cannot be read.
     """
+
+    def same(source: Source, rows: ModelSource) -> Iterable[Any]:
+        # A section may have the row's parent, or a child of it.
+        is_same = label_of(type(row)) == label_of(rows.model)
+        return every_row(rows).filter(pk=row.pk) if is_same else ()
+
     found = Explanation(url="")
     for name in registry:
         section = open_section(name, site)
@@ -139,19 +145,12 @@ def explain_object(row: Model, site: Site) -> Explanation:
             # A contrib class that was never built has said none yet.
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
-        _add(found, section, partial(_same, row), ())
+        _add(found, section, same, ())
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
         found.url, found.engines = urls[0], _answers(urls[0], site)
     return found
-
-
-def _same(row: Model, source: Source, rows: ModelSource) -> Iterable[Any]:
-    """Return a row as a section has it, which may be its parent or a child."""
-    if label_of(type(row)) != label_of(rows.model):
-        return ()
-    return every_row(rows).filter(pk=row.pk)
 
 
 def _add(

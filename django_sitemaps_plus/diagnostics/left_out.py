@@ -11,6 +11,7 @@ from typing import TypeAlias
 from django.db.models import F, Model, Q
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Page
@@ -36,6 +37,30 @@ _VARYING = re.compile(
 
 _SKIPPED, _DROPPED, _REPEATED = "row_skipped", "value_dropped", "row_repeated"
 
+#: The title of each action, with %s in the place of a field, and the remedy.
+_SAID = {
+    _SKIPPED: (
+        gettext_lazy("rows left out"),
+        gettext_lazy(
+            "Correct these rows, or leave them out in get_queryset(): the next build "
+            "lists what was saved. After a change of the source, rebuild the section."
+        ),
+    ),
+    _DROPPED: (
+        gettext_lazy("entries without %s"),
+        gettext_lazy(
+            "They are listed without this value. Correct it: the next build lists what "
+            "was saved. After a change of the source, rebuild the section."
+        ),
+    ),
+    _REPEATED: (
+        gettext_lazy("rows that the query repeats"),
+        gettext_lazy(
+            "Each is listed once. Correct the query, then rebuild the section."
+        ),
+    ),
+}
+
 
 def left_out(
     site: Site, sections: Collection[SectionStatus], link: Link
@@ -55,11 +80,11 @@ def left_out(
     for (section, action, field, reason), problems in most_first[:MAX_REASONS]:
         counted_as = _DROPPED if action == _REPEATED else action
         named[section, counted_as] += len(problems)
-        title, remedy = _said(action, field)
+        title, remedy = map(str, _SAID.get(action, _SAID[_SKIPPED]))
         yield Problem(
             id=action,
             count=len(problems),
-            message=f"{title}: {reason}",
+            message=f"{title.replace('%s', field)}: {reason}",
             level="warning",
             items=_items(section, problems, link),
             remedy=remedy,
@@ -92,7 +117,7 @@ def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
     """Yield the section and each row or value that its pages keep as left out."""
     pages = Page.objects.active().filter(section__site=site.name)
     pages = pages.filter(Q(skipped__gt=0) | Q(dropped__gt=0))
-    # By number, so that no section takes the place of all others.
+    # Pages come by number, so that no section takes the place of all others.
     pages = pages.order_by("number", "section_id")
     rows = pages.values_list(F("section__name"), "problems")
     for section, problems in rows[:MAX_PAGES]:
@@ -102,22 +127,6 @@ def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
                 found = LeftOut(**problem)
                 if found.action != "value_doubted":
                     yield section, found
-
-
-def _said(action: str, field: str) -> tuple[str, str]:
-    if action == _DROPPED:
-        return _("entries without %s") % field, _(
-            "They are listed without this value. Correct it: the next build lists what "
-            "was saved. After a change of the source, rebuild the section."
-        )
-    if action == _REPEATED:
-        return _("rows that the query repeats"), _(
-            "Each is listed once. Correct the query, then rebuild the section."
-        )
-    return _("rows left out"), _(
-        "Correct these rows, or leave them out in get_queryset(): the next build "
-        "lists what was saved. After a change of the source, rebuild the section."
-    )
 
 
 def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:

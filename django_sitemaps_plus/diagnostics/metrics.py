@@ -102,8 +102,7 @@ def exposition(statuses: Sequence[SiteStatus]) -> str:
         for section in site.sections:
             if not section.live:  # else there are no pages to count
                 rows.append((section, f"{label},{_label('section', section.section)}"))
-        for engine in site.engines:
-            rows.append((engine, f"{label},{_label('engine', engine.engine)}"))
+        rows += [(it, f"{label},{_label('engine', it.engine)}") for it in site.engines]
 
     lines = []
     for metric in METRICS:
@@ -114,19 +113,14 @@ def exposition(statuses: Sequence[SiteStatus]) -> str:
         lines.append(f"# HELP {name} {metric.meaning}.")
         for status, labels in rows:
             value = metric.read(status) if isinstance(status, metric.of) else None
+            if isinstance(value, datetime):
+                value = age_of(value)
+            elif isinstance(value, Sized):
+                value = len(value)
             if value is not None:
-                lines.append(f"{name}{{{labels}}} {_number(value)}")
+                number = round(value, 3) if isinstance(value, float) else int(value)
+                lines.append(f"{name}{{{labels}}} {number}")
     return "\n".join([*lines, "# EOF", ""])
-
-
-def _number(value: Any) -> float:
-    """Return a value as a number: of a moment its age, of many things how many."""
-    match value:
-        case datetime():
-            value = age_of(value)
-        case Sized():
-            value = len(value)
-    return round(value, 3) if isinstance(value, float) else int(value)
 
 
 def _label(name: str, text: str) -> str:

@@ -19,8 +19,6 @@ from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.planning import first_plan
-from django_sitemaps_plus.publishing.prune import removed_sections
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import Tally
@@ -69,11 +67,6 @@ class SectionPages:
     fault: str = ""  # why pages that are served live are not known
 
 
-def section_names(site: Site) -> list[str]:
-    """Return the sections of the site in force that are registered or have pages."""
-    return sorted([*registry, *removed_sections(site)])
-
-
 def read_pages(section: str, site: Site, number: int | None = None) -> SectionPages:
     """Return pages of a section of the site in force, from one of them on.
 
@@ -112,20 +105,10 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
 
 def _shown(pages: PageQuerySet) -> list[SectionPage]:
     """Return the first of pages, and one more."""
-    columns = ("number", "low", "entries", "skipped", "lastmod", "error", "attempts")
-    values = pages.values(*columns, rendered_at=F("checked_at"), now=_state())
-    return [
-        SectionPage(state=PageState(row.pop("now")), **row)
-        for row in values[: AT_ONCE + 1]
-    ]
-
-
-def _state() -> Case:
-    """Return the state of a page; where several are true, the first of these counts."""
     dirty = Q(is_dirty=1)
     # A token is compared first, since few pages have one and a time costs more.
     claimed = ~Q(token="") & Q(claimed_at__gte=Now() - get_settings().lease)
-    return Case(
+    state = Case(  # the first that is true
         When(hold=Hold.HELD, then=Value(PageState.HELD.value)),
         When(dirty & is_parked(), then=Value(PageState.PARKED.value)),
         When(dirty & ~Q(error=""), then=Value(PageState.FAILED.value)),
@@ -133,6 +116,12 @@ def _state() -> Case:
         When(dirty, then=Value(PageState.DIRTY.value)),
         default=Value(PageState.FRESH.value),
     )
+    columns = ("number", "low", "entries", "skipped", "lastmod", "error", "attempts")
+    values = pages.values(*columns, rendered_at=F("checked_at"), now=state)
+    return [
+        SectionPage(state=PageState(row.pop("now")), **row)
+        for row in values[: AT_ONCE + 1]
+    ]
 
 
 def _live_pages(

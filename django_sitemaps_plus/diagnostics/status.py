@@ -115,7 +115,7 @@ def age_of(moment: datetime) -> float:
 def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
     active = Q(pages__state=State.ACTIVE)
     dirty = Q(pages__is_dirty=1)
-    # Also of the next plan, which waits for them.
+    # Pages of the next plan count as well, which waits for them.
     planned = dirty & ~Q(pages__state=State.RETIRED)
     parked = planned & is_parked("pages__")
     failed = planned & ~is_parked("pages__") & ~Q(pages__error="")
@@ -194,7 +194,7 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
         _fill_host(status(host.site, host.engine), host)
     for row in _delivery_rows(names, {engine for _, engine in found}):
         fill(status(row.pop("site"), row.pop("engine")), row)
-    # By engine, or the database would read all URLs that were ever submitted.
+    # Feeds are asked for by engine, or the database would read every delivery.
     asked = Delivery.objects.filter(site__in=names, engine__in=takers, wanted__gt=0)
     asked = asked.filter(feedback__isnull=False).order_by("engine", "target")
     for told in asked.values_list("site", "engine", "target", "feedback"):
@@ -237,7 +237,7 @@ def _delivery_rows(
     """Return what waits and what was rejected, by columns of one index alone."""
     states = [Delivery.State.WAITING, Delivery.State.DEAD]
     waiting, dead = [Q(state=state) for state in states]
-    # All others were submitted, and may be millions: the index is asked by engine.
+    # Other deliveries may be millions, so the index is asked by engine.
     rows = Delivery.objects.filter(site__in=sites, engine__in=engines, state__in=states)
     now = timezone.now()
     counted: Any = (
@@ -252,7 +252,7 @@ def _delivery_rows(
         )
     )
     found: list[dict[str, Any]] = list(counted)
-    # More would have the database look up every row that was rejected.
+    # Other columns would have the database look up every rejected row.
     examples = Delivery.objects.filter(pk__in=[row["example"] for row in found])
     errors = dict(examples.values_list("pk", "error"))
     for row in found:
