@@ -334,5 +334,5 @@ def _is_named(name: str) -> bool:
 
 
 def _last_part(name: str) -> str:
-    # Which is unique, while a storage may put a directory of its own before it.
+    # The last part is unique; a storage may put a directory of its own before it.
     return PurePosixPath(name).name

@@ -126,7 +126,15 @@ def repair(site: Site) -> bool:
     pointers = {pk: Pointer(*columns) for pk, *columns in rows}
     others = set(map(without_suffix, files))
     others -= {pointer.name for pointer in pointers.values()}
-    wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
+    wrong = {}
+    for pk, pointer in pointers.items():
+        if pointer.published_at is not None:  # else it has no object
+            second = int(pointer.published_at.timestamp())
+            packed = File(second, pointer.gzip_size)
+            plain = File(second, pointer.plain_size) if tree.has_plain else None
+            there = [files.get(f"{pointer.name}{it}") for it in SUFFIXES]
+            if there != [packed, plain]:
+                wrong[pk] = pointer
 
     # Pages come first: an index gets its first name here.
     pages = [item for item in wrong.items() if item[1].section != INDEX]
@@ -244,15 +252,6 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
         tree.hide(name)
     if not is_behind(site):
         _hide_empty(tree, site)
-
-
-def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> bool:
-    if pointer.published_at is None:
-        return True  # it has no object
-    second = int(pointer.published_at.timestamp())
-    packed = File(second, pointer.gzip_size)
-    plain = File(second, pointer.plain_size) if tree.has_plain else None
-    return [packed, plain] == [files.get(f"{pointer.name}{it}") for it in SUFFIXES]
 
 
 @retried  # an error here would let the flip, which is committed, be tried again

@@ -95,13 +95,29 @@ def robots_records() -> Records:
 def _records(site: str) -> Records:
     given, reader = get_settings().robots, _Reader()
     values = reader.keys(_ROBOTS, {} if given is None else given, KEYS)
-    rules = enumerate(_listed(values.get("RULES", ())))
-    groups = [reader.group(f"{_ROBOTS}['RULES'][{n}]", rule) for n, rule in rules]
+    groups = []
+    for number, rule in enumerate(_listed(values.get("RULES", ()))):
+        place = f"{_ROBOTS}['RULES'][{number}]"
+        own = {"USER_AGENT": "*", **reader.keys(place, rule, RULE_KEYS)}
+        agents = reader.each(place, own, "USER_AGENT", robots.agent)
+        if not agents:
+            fault = f"{place}: it names no crawler that could follow it"
+            reader.faults.append(fault)
+        elif isinstance(rule, Mapping):
+            delays = reader.each(place, own, "CRAWL_DELAY", robots.delay_text)
+            group = robots.Group(
+                agents=agents,
+                allow=reader.each(place, own, "ALLOW", robots.path_pattern),
+                disallow=reader.each(place, own, "DISALLOW", robots.path_pattern),
+                crawl_delay=next(iter(delays), None),
+            )
+            groups.append(group)
+
     extra = reader.each(_ROBOTS, values, "EXTRA", robots.extra_line)
     sitemaps = reader.each(_ROBOTS, values, "SITEMAPS", robots.sitemap_url)
     for fault in reader.faults:
         logger.error("%s", fault, extra={"action": "robots_fault"})
-    usable = tuple([group for group in groups if group]) or (robots.Group(),)
+    usable = tuple(groups) or (robots.Group(),)
     return Records(usable, extra, sitemaps, tuple(reader.faults))
 
 
@@ -110,22 +126,6 @@ class _Reader:
 
     def __init__(self) -> None:
         self.faults: list[str] = []
-
-    def group(self, place: str, rule: Any) -> robots.Group | None:
-        """Return a group of rules; None where it names no crawler to follow it."""
-        values = {"USER_AGENT": "*", **self.keys(place, rule, RULE_KEYS)}
-        agents = self.each(place, values, "USER_AGENT", robots.agent)
-        if not agents:
-            self.faults.append(f"{place}: it names no crawler that could follow it")
-        if not agents or not isinstance(rule, Mapping):
-            return None
-        delays = self.each(place, values, "CRAWL_DELAY", robots.delay_text)
-        return robots.Group(
-            agents=agents,
-            allow=self.each(place, values, "ALLOW", robots.path_pattern),
-            disallow=self.each(place, values, "DISALLOW", robots.path_pattern),
-            crawl_delay=next(iter(delays), None),
-        )
 
     def keys(self, place: str, given: Any, known: tuple[str, ...]) -> dict[str, Any]:
         """Return the known keys that are set."""

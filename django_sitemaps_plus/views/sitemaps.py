@@ -169,7 +169,7 @@ def feed(
         links = [*[(hub, "hub") for hub in kind.hubs], (url, "self")]
         response["Link"] = ", ".join([f'<{link}>; rel="{rel}"' for link, rel in links])
         if "ETag" in response:
-            # Or a hub that is notified of a change would get the copy of a CDN.
+            # A hub that is notified of a change would else get the copy of a CDN.
             response["Cache-Control"] = "no-cache"
     return response
 
