@@ -219,7 +219,7 @@ def _render_unplanned(section: OpenSection, number: int) -> Document | None:
             plan, may_be_old = first_plan(section, step), False
             key, seconds = _plan_key(section), get_settings().plan_seconds
             remember(key, plan, seconds)
-            # Or the next plan would list too few pages until one of them does not fit.
+            # The next plan would else list too few pages until one does not fit.
             remember(f"{key}:step", Plan([], step), STEP_SECONDS)
             step //= 2
             continue

@@ -86,7 +86,7 @@ class SingleFlight(Generic[T]):
         """Compute it, unless another process is faster."""
         busy = f"{self.key}:busy"
         is_mine = first_to(busy, BUSY_SECONDS)
-        # Read only then: a process keeps the value before it lets others try.
+        # The cache is read only then: a value is kept before others may try.
         kept = recall(self.key, self.kind)
         while kept is None and not is_mine and time.monotonic() < end:
             heartbeat()

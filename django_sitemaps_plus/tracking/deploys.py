@@ -74,7 +74,7 @@ def is_replaced(section: Section, current: str) -> bool:
     """
     if current == section.fingerprint or current not in section.replaced:
         return False
-    # Read anew: the other version may have built since this build began.
+    # The row is read anew: the other version may have built meanwhile.
     since = Now() - get_settings().deploy_time
     return Section.objects.filter(pk=section.pk, built_at__gt=since).exists()
 
@@ -161,7 +161,7 @@ def fingerprint(section: OpenSection) -> str:
     The hash knows the code of methods, not of what they call. Values in queries are
     left out: they may come from rows, or be the present time. See :func:`query_values`.
     """
-    # Asked once: items() of some sources says it alone, and may read all rows.
+    # The space is asked for once: for some sources that reads all rows.
     reader = section.reader
     space = reader.key_space()
     digest = hashlib.sha256()

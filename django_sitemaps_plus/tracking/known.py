@@ -109,7 +109,7 @@ def learn() -> set[str]:
         return set()
     _asked_at = now
     sections = unknown_sections()
-    # Without our tables, or out of reach: no build can be there either.
+    # No build can be where our tables are missing or out of reach.
     with suppress(Exception), contained():
         rows = Section.objects.filter(name__in=sections, listed_models__isnull=False)
         for name, labels in rows.values_list("name", "listed_models"):

@@ -206,7 +206,7 @@ def _own_columns(source: Source) -> frozenset[str] | None:
         return None
     language = default_language() or settings.LANGUAGE_CODE
     try:
-        # Not in all surroundings: a save must not import the URLconf.
+        # A save must not import the URLconf, as other surroundings would.
         with surroundings_in(language, Site(DEFAULT_SITE, "")), contained():
             return columns(source)
     except Exception:  # noqa: BLE001 - a source is the user's code; this is their save

@@ -18,7 +18,7 @@ from .rules import Fault, Problem
 #: versions that wait for the entry which they name.
 MAX_REMEMBERED, MAX_ONE_WAY = 5_000_000, 100_000
 
-# By root: the name of its entries, and the code for too many.
+# Roots, with the name of their entries and the code for too many.
 _ROOTS = {"urlset": ("url", "entries-many"), "sitemapindex": ("sitemap", "index-many")}
 
 # A text sitemap begins with one of these.
