@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from logging import Logger
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -52,6 +54,12 @@ def in_one_line(error: BaseException) -> str:
     if isinstance(cause, DatabaseError) and not is_outage(cause) and not is_ours:
         text += f". {_MIGRATE}"
     return text
+
+
+@cache
+def log_once(logger: Logger, words: str, action: str, section: str = "") -> None:
+    """Log an error at the first of the several times that it is met."""
+    logger.error("%s", words, extra={"action": action, "section": section})
 
 
 def ends_work(error: BaseException) -> bool:

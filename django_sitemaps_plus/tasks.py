@@ -261,24 +261,20 @@ def _build_site(sections: list[str], until: float, **changes: Any) -> None:
     if not names:
         registry.must_be_whole()
         return
-    report = build(
-        names,
-        waits=False,
-        seconds=until - time.monotonic(),
-        call_help=_call_help if changes.get("notices", True) else None,
-        **changes,
-    )
+
+    def call_help(sections: list[str], pages: int) -> None:
+        """Let other workers take part where there is enough to do."""
+        batches = -(-pages // BATCH_PAGES)
+        for _ in range(min(batches, _places(sections)) - 1):  # this one builds too
+            _try_to_send(sections)
+
+    if changes.get("notices", True):
+        changes["call_help"] = call_help
+    report = build(names, waits=False, seconds=until - time.monotonic(), **changes)
     relay(until)
     # No task takes for ever: another one goes on, unless enough are at it.
     if report.unfinished and _places(report.unfinished) > 0:
         _try_to_send(report.unfinished)
-
-
-def _call_help(sections: list[str], pages: int) -> None:
-    """Let other workers take part where there is enough to do."""
-    batches = -(-pages // BATCH_PAGES)
-    for _ in range(min(batches, _places(sections)) - 1):  # this one builds too
-        _try_to_send(sections)
 
 
 def _places(sections: list[str]) -> int:

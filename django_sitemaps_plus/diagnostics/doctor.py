@@ -174,21 +174,17 @@ def _sections(site: Site) -> Findings:
             remedy = f"Correct it, then run manage.py build_sitemaps {quoted}."
             ok, text = _first_row(status, site)
             yield Finding(name, ok, text, remedy if ok is False else "")
-        if status.registered and _has_signed(status, site):
+        if not status.registered:
+            continue
+        section, lines = open_section(status.section, site), ""
+        with suppress(SitemapsPlusError), section.reading():
+            reader, tally = section.reader, Tally(status.section, most=0)
+            reader.max_entries = MAX_ENTRIES
+            if {"image", "video"} & {*reader.extensions}:
+                lines = next(iter(reader.chunks(EVERYTHING, tally)), "")
+        if is_signed(lines):
             text = "their URLs are signed, and expire on pages that are kept"
             yield Finding(f"media of {status.section}", None, text, _UNSIGNED)
-
-
-def _has_signed(status: SectionStatus, site: Site) -> bool:
-    """Return whether URLs in the entries of the first rows expire."""
-    tally = Tally(status.section, most=0)  # a build names them
-    section = open_section(status.section, site)
-    with suppress(SitemapsPlusError), section.reading():
-        reader = section.reader
-        reader.max_entries = MAX_ENTRIES
-        if {"image", "video"} & {*reader.extensions}:
-            return is_signed(next(iter(reader.chunks(EVERYTHING, tally)), ""))
-    return False
 
 
 def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -15,6 +14,7 @@ from django_sitemaps_plus import conf
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
+from django_sitemaps_plus.outages import log_once
 
 from .base import Engine
 from .http.addresses import parse_endpoint
@@ -84,7 +84,7 @@ def get_engine(name: str) -> Engine:
 def engines_to_notify() -> Sequence[ConfiguredEngine]:
     """Return all engines; what a broken one takes is queued as well."""
     for fault in broken_engines():
-        _log(str(fault))
+        log_once(logger, str(fault), "engine_broken")  # something waits for it
         if fault.takes is None:  # it is unknown whether it takes what has changed
             raise ConfigurationError(str(fault))
     return list(_configured().values())
@@ -111,12 +111,6 @@ def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
             error.name, error.__context__ = name, None
             engines[name] = error.with_traceback(None)
     return engines
-
-
-@cache
-def _log(fault: str) -> None:
-    """Log a fault once, where something waits for it; a check has it as a message."""
-    logger.error("%s", fault, extra={"action": "engine_broken"})
 
 
 def _made(name: Any, configured: Any) -> Engine:

@@ -76,11 +76,6 @@ def _written(write: Callable[[Any], str], values: Sequence[Any]) -> str:
     return doubtful
 
 
-def _videos(value: Any) -> str:
-    videos = (value,) if isinstance(value, Video) else value
-    return _written(documents.video_element, check_all(Video, videos))
-
-
 class _AlternatesColumn(Column):
     """Writes language versions; a bad one is left out, and the others stay."""
 
@@ -125,7 +120,13 @@ COLUMNS: dict[str, Column] = {
     "changefreq": _simple("changefreq", check_changefreq),
     "priority": _simple("priority", lambda it: format_priority(check_priority(it))),
     "images": image_column(""),
-    "videos": CodedColumn(name="videos", write=_videos),
+    "videos": CodedColumn(
+        name="videos",
+        write=lambda it: _written(
+            documents.video_element,
+            check_all(Video, (it,) if isinstance(it, Video) else it),
+        ),
+    ),
     "news": CodedColumn(
         name="news",
         write=lambda it: _written(documents.news_element, check_all(News, [it])),

@@ -15,7 +15,7 @@ from django.db.models import Model
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.models.base import contained
-from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.outages import in_one_line, log_once
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, reader_of
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
@@ -100,18 +100,12 @@ def _by_sender(
         try:
             pairs = list(find(name, source))
         except Exception as error:  # noqa: BLE001 - Django starts; a check names it
-            _say_once(name, in_one_line(error))
+            words = f"Saves of section {name!r} are not recorded: {in_one_line(error)}"
+            log_once(logger, words, "source_broken", name)
             continue
         for sender, watched in pairs:
             by_sender.setdefault(sender, []).append(watched)
     return by_sender
-
-
-@cache
-def _say_once(name: str, error: str) -> None:
-    """Log it at the first of the several times that signals and checks meet it."""
-    details = {"action": "source_broken", "section": name}
-    logger.error("Saves of section %r are not recorded: %s", name, error, extra=details)
 
 
 def _watched(name: str, source: Source) -> Iterator[_Pair]:

@@ -61,8 +61,7 @@ def _between(chance: random.Random, keys: list[int]) -> list[int]:
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_changes_during_a_build_are_published(name, sections, figures):
     """One more refresh at most, and what is published is the table."""
-    # One round of another seed may miss what the mutants plant.
-    seed = random.SystemRandom().randrange(10**9) if IS_SOAK else 1
+    seed = random.SystemRandom().randrange(10**9) if IS_SOAK else 1  # mutants die
     chance = random.Random(seed)
     sections.register("products", PlainSource)
     lost = []

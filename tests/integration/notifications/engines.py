@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.notifications import Batch, Takes
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 
 FEED = "https://example.com/news.atom"
@@ -157,3 +158,13 @@ ENGINES: list[type[RecordingEngine]] = [
 def path_of(engine: type[RecordingEngine]) -> str:
     """Return where settings find an engine."""
     return f"{engine.__module__}.{engine.__qualname__}"
+
+
+def urls(count: int, first: int = 0, host: str = "example.com") -> list[str]:
+    """Return URLs of a host, in their order."""
+    return [f"https://{host}/{number:05}/" for number in range(first, first + count)]
+
+
+def want(*targets: str) -> None:
+    """Have engines hear of URLs."""
+    want_urls(targets)

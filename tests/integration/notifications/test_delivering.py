@@ -28,9 +28,10 @@ from .engines import (
     FragileSingleEngine,
     OtherEngine,
     SingleEngine,
+    urls,
+    want,
 )
 from .tellers import KEY
-from .wanted import urls, want
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 

@@ -9,8 +9,7 @@ from django_sitemaps_plus.models import Figure
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.faults import fail_queries
 
-from .engines import NamingEngine
-from .wanted import urls, want
+from .engines import NamingEngine, urls, want
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 

@@ -21,8 +21,8 @@ from tests.support.configuring import configure
 from tests.support.servers.engine_rules import MARKER
 from tests.support.servers.programs import HOST
 
+from .engines import want
 from .tellers import KEY, URL, make_indexnow
-from .wanted import want
 
 
 class _Quiet(WSGIRequestHandler):

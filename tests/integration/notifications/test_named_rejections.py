@@ -10,8 +10,7 @@ from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
 
-from .engines import ActingEngine, NamingEngine
-from .wanted import urls, want
+from .engines import ActingEngine, NamingEngine, urls, want
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from django_sitemaps_plus.notifications import outbox, url_changes
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.shop import limited, make_products
 
-from .wanted import urls
+from .engines import urls
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 

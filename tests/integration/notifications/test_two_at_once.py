@@ -11,8 +11,7 @@ from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 
-from .engines import ActingEngine, OtherEngine
-from .wanted import urls, want
+from .engines import ActingEngine, OtherEngine, urls, want
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 

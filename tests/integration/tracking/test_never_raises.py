@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 
 from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.outages import log_once
 from django_sitemaps_plus.tracking import known, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Author, Label, Product, Tag
@@ -79,7 +80,7 @@ def test_the_transaction_of_a_save_goes_on(
 @pytest.mark.django_db
 def test_a_source_that_fails_is_not_watched(sections, messages):
     """It is said once, and not again with each save."""
-    watching._say_once.cache_clear()  # another test may have met it
+    log_once.cache_clear()  # another test may have met it
     sections.register("products", limited(10, key="nowhere"))
     known.add("products")
     make_product("one")
