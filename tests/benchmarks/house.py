@@ -26,27 +26,27 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 27_104,
-    "files": 198,
+    "lines of the package": 26_815,
+    "files": 186,
     "most files in a folder": 21,
-    "lines of the longest file": 386,
+    "lines of the longest file": 383,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 328,
+    "functions called once": 296,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 221,
-    "private functions used once, % of all functions": 14.2,
-    "lines that are imports, %": 10.6,
+    "private functions used once": 185,
+    "private functions used once, % of all functions": 12.2,
+    "lines that are imports, %": 10.4,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 0,
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 373,
-    "files that a build passes": 69,
+    "functions that a build passes": 368,
+    "files that a build passes": 67,
     "lines of tests and support": 56_850,
-    "lines of programs of tests": 9_100,
+    "lines of programs of tests": 9_050,
 }
 
 #: A limit can be lowered when its figure is below this share of it.
