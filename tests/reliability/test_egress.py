@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.exceptions import EngineError, EngineRefused, RetryLater
-from django_sitemaps_plus.notifications.http import accepted, request
+from django_sitemaps_plus.notifications.http import accepted, client, request
 from tests.support.servers.odd_http import (
     OddServer,
     Taken,
@@ -28,8 +28,8 @@ from tests.support.servers.odd_http import (
 from .tools.egress import ALLOWED, FORBIDDEN, METADATA, NAMES, PUBLIC, Wire
 from .tools.shop import IS_SOAK
 
-#: A request takes at most 10 s; beside other tests the machine itself may pause.
-MAX_SECONDS = 10.0 if IS_SOAK else 100.0
+#: A request takes at most 10 s: that much is promised, and asserted in a soak alone.
+MAX_SECONDS = 10.0
 
 #: Bytes of an answer that are kept.
 PROMISED_BODY = 65_536
@@ -161,8 +161,10 @@ ENDLESS = {
 }
 
 
-def test_nobody_keeps_us_longer_than_promised(figures):
+def test_nobody_keeps_us_longer_than_promised(figures, monkeypatch):
     """Whatever drips, and where nobody speaks TLS or takes what we send."""
+    if not IS_SOAK:  # the machine itself may pause beside other tests
+        monkeypatch.setattr(client, "MAX_SECONDS", MAX_SECONDS / 10)
     with ExitStack() as stack, ThreadPoolExecutor(20) as pool:
         servers = [stack.enter_context(start_odd(reply)) for reply in ENDLESS.values()]
         deaf = stack.enter_context(start_odd(stays_silent, is_hasty=True))

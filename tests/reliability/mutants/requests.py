@@ -112,7 +112,7 @@ def body_decompressed(read_body, response):
 )
 def dripping_server_waited_for(join, exchange, seconds=None):
     """A server that sends byte by byte is waited for."""
-    return join(exchange, 3 * (seconds or 0))
+    return join(exchange, 20 * (seconds or 0))
 
 
 @mutant("notifications.secrets:Secret.__repr__", _SHOWN)
