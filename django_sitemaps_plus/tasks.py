@@ -176,7 +176,7 @@ class CeleryExecutor(Executor):
                 "django_sitemaps_plus in task_annotations.",
             )
 
-        # A thread sees the app as a wake-up does: others may be of their thread alone.
+        # Look from a new thread, as a wake-up does: an app may be current in one alone.
         with ThreadPoolExecutor(1) as pool:
             app = pool.submit(app_or_default).result()
         is_made_by_celery = (app.main, app.loader_cls) == ("default", "default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
@@ -44,16 +45,16 @@ class DashboardAdmin(_Admin):
     def get_urls(self) -> list[URLPattern]:
         """Return the URLs of the dashboard, in the place of those of a model."""
 
-        def show(request: HttpRequest, view: View, **kwargs: Any) -> HttpResponse:
+        def show(view: View, request: HttpRequest, **kwargs: Any) -> HttpResponse:
             if not self.has_view_permission(request):
                 raise PermissionDenied
             return view(request, self.admin_site, **kwargs)
 
-        shown = self.admin_site.admin_view(show)
-        return [
-            path(route, shown, {"view": view}, f"sitemaps_plus_dashboard_{name}")
-            for name, route, view in VIEWS
-        ]
+        urls = []
+        for name, route, view in VIEWS:
+            shown = self.admin_site.admin_view(partial(show, view))
+            urls.append(path(route, shown, name=f"sitemaps_plus_dashboard_{name}"))
+        return urls
 
     def has_add_permission(
         self, request: HttpRequest, obj: Dashboard | None = None

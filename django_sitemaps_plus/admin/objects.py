@@ -36,9 +36,9 @@ logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Exclusion]
-    _Mixed = admin.ModelAdmin[Any]
+    _MixinBase = admin.ModelAdmin[Any]
 else:
-    _Admin, _Mixed = admin.ModelAdmin, object
+    _Admin, _MixinBase = admin.ModelAdmin, object
 
 
 class NoteForm(forms.Form):
@@ -49,7 +49,7 @@ class NoteForm(forms.Form):
     )
 
 
-class SitemapMixin(_Mixed):
+class SitemapMixin(_MixinBase):
     """Shows on an object's page whether sitemaps list it, and lets editors exclude it.
 
     A class that is mixed into a ``ModelAdmin``, before it. The page asks for the panel

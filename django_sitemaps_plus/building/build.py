@@ -152,15 +152,15 @@ def _prepare(build: Build, section: OpenSection) -> None:
 
 def _build_rounds(build: Build, sections: list[OpenSection]) -> None:
     for _ in range(MAX_ROUNDS):
-        _build_with_helpers(build, sections)
+        _build_round(build, sections)
         if not any([settle(build, section) for section in sections]):
             return
     # Merges of the last round have left pages dirty.
-    _build_with_helpers(build, sections)
+    _build_round(build, sections)
 
 
-def _build_with_helpers(build: Build, sections: list[OpenSection]) -> None:
-    """Build the dirty pages, together with local processes if asked for."""
+def _build_round(build: Build, sections: list[OpenSection]) -> None:
+    """Build the dirty pages once, with helper processes where there are many."""
     if build.progress is not None:
         for section in sections:
             known = build.reports.get(section.name)

@@ -158,7 +158,7 @@ def _lastmod(page: Page, newest: str, now: datetime) -> str:
     if timezone.is_naive(now):  # USE_TZ = False
         now = timezone.make_aware(now, timezone.get_default_timezone())
     present = w3c(now)
-    # As text of one form, in UTC: it comes in the order of time.
+    # W3C text in UTC sorts by time.
     moment = min(w3c(parse_w3c(newest)), present) if newest else ""
     if moment > page.lastmod or not (page.lastmod or page.plain_hash):
         return moment

@@ -70,7 +70,7 @@ def eroding(results: Sequence[Result]) -> list[Result]:
             lost_before = max(highest - entries, 0)
             if lost_before + lost > allowed:
                 held += losers
-                lost = 0  # as long as they wait
+                lost = 0  # their published entries stay
         Section.objects.note_lost(section=section, total=lost_before + lost)
     return held
 
@@ -81,8 +81,8 @@ def _is_bad(entries: int, skipped: int) -> bool:
 
 def hold(held: Sequence[Result]) -> None:
     """Let pages wait for the rest of their sections, which the caller has locked."""
-    # In the same transaction, so that a build killed before it judges the section is
-    # followed by one that knows of its pages.
+    # Set the reason in this transaction: where a builder is killed before judge(), the
+    # next build looks at the section.
     ids = {page.section_id for page, _ in held}
     Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
     for page, new in held:

@@ -75,7 +75,7 @@ def mark_unchecked(sections: Collection[Section]) -> bool:
     Large sections that are new, or were deployed of late, come first.
     """
     pages: dict[int, int] = {}  # and their sections
-    for section in sections:  # to be compared once more, at the end of their grace
+    for section in sections:  # those whose grace ends are compared once more
         if (early := early_pages(section)) is None:
             continue
         rows = early.exclude(is_dirty=1).order_by("checked_at")[:AUDIT_PAGES]

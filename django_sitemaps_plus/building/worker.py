@@ -111,7 +111,7 @@ def _build_claimed(build: Build, pages: list[Page]) -> set[int]:
         Page.objects.release([it.page for it in kept])
         return set(left)
     except BaseException as error:
-        # Nothing is said where a process was only asked to end.
+        # Store no error for a process that was only asked to end.
         is_failure = isinstance(error, SitemapsPlusError | Error)
         said = (str(error) or type(error).__name__) if is_failure else ""
         with suppress(Error):  # the lease gives them up then

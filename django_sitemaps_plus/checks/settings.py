@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 from django.apps import apps
@@ -117,7 +118,8 @@ def _unusable_token() -> CheckMessage:
 
 def _problem(name: str, kind: str, value: Any) -> str:
     """Return what is wrong with a value, or ""."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_bool = isinstance(value, bool)
+    is_number = isinstance(value, int | float | Decimal) and not is_bool
     is_right, form = True, ""
     match kind.removesuffix(" | None"), name:
         case "int", _:
@@ -125,7 +127,7 @@ def _problem(name: str, kind: str, value: Any) -> str:
             is_right = is_number and isinstance(value, int) and value >= least
             form = f"a whole number, {least} or more"
         case "bool", _:
-            is_right, form = isinstance(value, bool), "True or False"
+            is_right, form = is_bool, "True or False"
         case _, "notify_retry_seconds":
             is_right, form = is_number and value > 0, "a number above 0"
         case "float", _:
@@ -194,13 +196,14 @@ def _has_current_site() -> bool:
 def _storage() -> Faults:
     alias = get_settings().storage
     compresses = False
-    try:
-        compresses = bool(getattr(get_storage(), "gzip", False))
-    except Exception as fault:  # noqa: BLE001 - a build says what else is wrong
-        if alias is None:  # live sitemaps need none, and a build fails
-            yield warning(4, *reason_and_remedy(fault))
-        elif isinstance(alias, str) and alias not in settings.STORAGES:
-            yield error(4, *reason_and_remedy(fault))
+    with suppress(Exception):  # a build says what else is wrong
+        try:
+            compresses = bool(getattr(get_storage(), "gzip", False))
+        except ConfigurationError as fault:
+            if alias is None:  # live sitemaps need none, and a build fails
+                yield warning(4, *reason_and_remedy(fault))
+            elif isinstance(alias, str) and alias not in settings.STORAGES:
+                yield error(4, *reason_and_remedy(fault))
     if compresses:
         message = f"The storage {alias!r} compresses files by itself (option gzip), so "
         message += "views do not read what was stored."

@@ -38,7 +38,7 @@ _VARYING = re.compile(
 _SKIPPED, _DROPPED, _REPEATED = "row_skipped", "value_dropped", "row_repeated"
 
 #: The title of each action, with %s in the place of a field, and the remedy.
-_SAID = {
+_WORDING = {
     _SKIPPED: (
         gettext_lazy("rows left out"),
         gettext_lazy(
@@ -80,7 +80,7 @@ def left_out(
     for (section, action, field, reason), problems in most_first[:MAX_REASONS]:
         counted_as = _DROPPED if action == _REPEATED else action
         named[section, counted_as] += len(problems)
-        title, remedy = map(str, _SAID.get(action, _SAID[_SKIPPED]))
+        title, remedy = map(str, _WORDING.get(action, _WORDING[_SKIPPED]))
         yield Problem(
             id=action,
             count=len(problems),

@@ -36,7 +36,7 @@ _TOKEN = re.compile("[!-~]+")
 class EngineFault(ConfigurationError):
     """Why an engine cannot be made; its deliveries wait until it can."""
 
-    name: Any = ""
+    name: Any = ""  # as the settings have it
 
     def __init__(
         self, fault: str, kind: type[Engine] | None = None, *, is_lack: bool = False
@@ -107,7 +107,8 @@ def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
         try:
             engines[name] = _made(name, given)
         except EngineFault as error:
-            # Frames hold options, which may be secrets; a debug page would show them.
+            # Traceback and context go: their frames hold options, perhaps secrets, and
+            # a debug page would show them.
             error.name, error.__context__ = name, None
             engines[name] = error.with_traceback(None)
     return engines

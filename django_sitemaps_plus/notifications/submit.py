@@ -92,7 +92,8 @@ class Submitter:
             self._log(logging.ERROR, "engine_failed", words, why)
             fault = RetryLater(f"it raised {type(error).__name__}")
 
-        # An error of the database here must not lead to the frames of the engine.
+        # Here, outside of `except`: an error of the database would have the engine's,
+        # with its frames, as context.
         match fault:
             case EngineRefused():
                 Delivery.objects.release(claimed, fault)

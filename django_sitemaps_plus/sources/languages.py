@@ -153,7 +153,7 @@ class LanguageLines(Lines):
                 for row, _, error in failed:
                     texts[numbers[row]] = ""
                     if isinstance(error, NoLocationError):
-                        error.__traceback__ = None  # its frames hold all rows
+                        error.__traceback__ = None  # its frames hold the whole batch
                     else:
                         problems.append((numbers[row], what, error))
             urls.append(texts)

@@ -232,18 +232,18 @@ class Lines:
         tally: Tally,
         name: Namer,
     ) -> None:
-        """Count and name one problem of each row without entries, all of the others."""
-        settled = {row for row, _, error in problems if error is _REPEATED}
+        """Report the first problem of a row without entries, all of a listed row."""
+        reported = {row for row, _, error in problems if error is _REPEATED}
         for row, what, error in sorted(problems, key=itemgetter(0)):
             if error is _REPEATED:
                 tally.repeat(partial(name, rows, row))
-            elif row in settled:
+            elif row in reported:
                 error.__traceback__ = None
             elif isinstance(error, DoubtError):
                 tally.doubt(partial(name, rows, row), error)
             else:
                 if row in lacking:
-                    settled.add(row)
+                    reported.add(row)
                     what = "location"
                 # To name a row may take a query.
                 is_named = tally.names or self.raises

@@ -114,7 +114,7 @@ def _read(section: OpenSection, reader: Reader[Any], alias: str) -> list[Change]
 
 def _replicated(rows: QuerySet[Change]) -> list[Change]:
     """Return the changes that were seen before, for as long as a replica may lag."""
-    # They may have been committed long after they were inserted.
+    # A change may be committed long after it was inserted.
     unseen = rows.filter(seen_at=None).order_by()
     if connections[rows.db].vendor == "mysql":
         # Updated by key: a scan would wait for what open transactions have inserted.

@@ -64,7 +64,7 @@ def notice(section: OpenSection) -> None:
 
 
 def look_back(
-    section: OpenSection, take: Callable[[], Collection[Any]] = frozenset
+    section: OpenSection, take_recorded: Callable[[], Collection[Any]] = frozenset
 ) -> None:
     """Mark the pages of rows whose lastmod is new, and those of recorded changes.
 
@@ -75,9 +75,9 @@ def look_back(
     row, source = section.row, section.source
     rows = look = None
     if isinstance(source, ModelSource) and (field := indexed_lastmod(source)):
-        rows = _Rows(source, field.name, not isinstance(field, DateTimeField))
+        rows = _RowsByLastmod(source, field.name, not isinstance(field, DateTimeField))
         look = rows.look(row)
-    marked = take()
+    marked = take_recorded()
     if rows is None or look is None:
         return
 
@@ -92,7 +92,7 @@ def look_back(
         elif keys := [key for key in keys if key not in marked]:
             mark_rows(row, section.reader, keys)
     elif row.pages.filter(built__gt=0).exists():
-        # Lastmods are new here: by a deploy, or rows have come in since.
+        # The lastmod came with a deploy, or the first rows that have one came in.
         compare_all(row)
 
     watermark = as_stored(look.newest)
@@ -112,7 +112,7 @@ def _as_moment(value: Any) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _RowsByLastmod:
     """All rows of a model by lastmod: those left out may have been listed before."""
 
     source: ModelSource
@@ -130,20 +130,22 @@ class _Rows:
         rows = self._until_now().filter(**{f"{self.name}__gt": self._at(moment)})
         return list(rows.values_list(self.source.key, flat=True)[: MAX_KEYS + 1])
 
-    def look(self, row: Section) -> _Look | None:
+    def look(self, row: Section) -> _Findings | None:
         """Return what there is to find; None where no row has a lastmod."""
         newest = self.newest()
         if row.watermark is None:
-            return None if newest is None else _Look([], 0, newest, self.count(newest))
+            if newest is None:
+                return None
+            return _Findings([], 0, newest, self.count(newest))
         before = _as_moment(row.watermark)
         newest = max(newest or before, before)
         # Rows are counted first: one that commits meanwhile is found now or by the next
         # look.
         count = self.count(newest)
         if newest == before:
-            return _Look([], count - row.window_count, newest, count)
+            return _Findings([], count - row.window_count, newest, count)
         more = self.count(before) - row.window_count
-        return _Look(self.after(before), more, newest, count)
+        return _Findings(self.after(before), more, newest, count)
 
     def window(self, newest: datetime) -> QuerySet[Any]:
         """Return the keys of the rows in the window before the newest lastmod."""
@@ -166,7 +168,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Findings:
     """The findings of a look-back."""
 
     new: list[Any]  # keys of rows behind the watermark, up to one too many

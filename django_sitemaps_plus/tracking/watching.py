@@ -124,12 +124,11 @@ def _watched(name: str, source: Source) -> Iterator[_Pair]:
             deletion = kind.KEY if tracks else None
             watched = Watched(name, kind.KEY, model, key, "", deletion, names)
         else:
-            # Once it is deleted, the rows that it concerned cannot be found any more;
-            # those under a row of a tree are deleted with it, each by a signal.
+            # Rows of a deleted object cannot be found any more, unless it holds their
+            # key; those under a row of a tree are deleted with it, each by a signal.
             deletion = (
                 kind.AUDIT if tracks and not relations.is_tree(source, way) else None
             )
-            # Unless it holds the key of the row, as what a foreign key leads back from.
             if tracks and way.to_saved and (held := relations.holder(way)):
                 last = Watched(name, None, model, *held, kind.RELATED, names)
                 yield from [(sender, last) for sender in senders]

@@ -50,12 +50,9 @@ def disturb(chance: random.Random, number: int) -> None:
     keys = list(Product.objects.order_by("pk").values_list("pk", flat=True))
     rename(chance.sample(keys, 8), f"while-{number}")
     Product.objects.get(pk=chance.choice(keys)).delete()
-    add([keys[-1] + STEP, *_between(chance, keys)], f"came-{number}")
+    between = [key + 1 for key in chance.sample(keys, 2) if key + 1 not in keys]
+    add([keys[-1] + STEP, *between], f"came-{number}")
     take_notice()
-
-
-def _between(chance: random.Random, keys: list[int]) -> list[int]:
-    return [key + 1 for key in chance.sample(keys, 2) if key + 1 not in keys]
 
 
 @pytest.mark.parametrize("name", CHECKPOINTS)

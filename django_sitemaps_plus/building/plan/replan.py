@@ -88,7 +88,7 @@ def renew_plan(section: OpenSection, current: str) -> bool:
         if built_at is None or row.now - built_at > deploys.note_interval():
             deploys.note_build(row.pk, current)
         deploys.note_values(row, values)
-    elif not has_new_type:  # else it is noted together with the next plan
+    elif not has_new_type:  # begin_replan() notes keys of another type
         if get_settings().historic_limits:
             _renew_indexes(row)
         deploys.note_deploy(row, current, values)
@@ -293,7 +293,7 @@ def _remove_pages(section: Section) -> None:
         section.pages.all().delete()
         Section.objects.filter(pk=section.pk).forget(next_number=1)
         indexes = Page.objects.of(section.site, INDEX)
-        # As if none was published: it would not list a section without pages.
+        # Mark the indexes as never built: built ones list no section without pages.
         indexes.update(
             built=0,
             wanted=F("wanted") + 1,

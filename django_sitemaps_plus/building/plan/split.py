@@ -69,7 +69,7 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
     for bounds in ranges[1:]:
         given = {"low": bounds.low, "high": bounds.high}
         pieces.append(Page(section=page.section, number=page.number, **given))
-    with deferred_flush():  # of their own, since they are pointed to before the batch
+    with deferred_flush():  # ends here: pieces are pointed to before the batch
         made = [build_page(piece, section) for piece in pieces]
     whole = BuiltPage(
         entries=sum([new.entries for new in made]),

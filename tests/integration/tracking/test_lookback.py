@@ -179,15 +179,15 @@ class TestTheWindow:
         """By this look or the next, whatever has been read by then."""
         update(4, NOW - 5 * MINUTE)
         look(section)
-        real = getattr(schedule._Rows, asked)
+        real = getattr(schedule._RowsByLastmod, asked)
 
         def ask(rows, *moment):
             found = real(rows, *moment)
-            monkeypatch.setattr(schedule._Rows, asked, real)
+            monkeypatch.setattr(schedule._RowsByLastmod, asked, real)
             update(7, NOW - MINUTE)
             return found
 
-        monkeypatch.setattr(schedule._Rows, asked, ask)
+        monkeypatch.setattr(schedule._RowsByLastmod, asked, ask)
         update(4, NOW)
         assert 3 in {*look(section), *look(section)}
 
