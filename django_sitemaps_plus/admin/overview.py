@@ -63,9 +63,9 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         sections = [(it, own[False, it.section]) for it in status.sections]
         engines = [(it, own[True, it.engine]) for it in status.engines]
         verdicts = [  # each with a state, which is ok, warning or error, and words
-            (_("Complete"), *_completeness(status)),
+            (_("Complete"), *_completeness(status, problems)),
             (_("Fresh"), *_freshness(status, problems)),
-            (_("Taken up"), *_delivery(status)),
+            (_("Taken up"), *_delivery(status, problems)),
         ]
         shown.append((status, verdicts, sections, engines))
     return {
@@ -77,7 +77,10 @@ def _state(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _completeness(status: SiteStatus) -> tuple[str, str]:
+def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+    for problem in problems:
+        if problem.id in ("origin_differs", "section_failed"):
+            return "error", f"{problem.subject}: {problem.message}"
     held = [it.section for it in status.sections if it.hold_reason]
     failed = sum([it.parked + it.failed for it in status.sections])
     failed += len(status.index_problems)
@@ -107,7 +110,10 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
     return "ok", _("Nothing waits for a build")
 
 
-def _delivery(status: SiteStatus) -> tuple[str, str]:
+def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+    for problem in problems:
+        if problem.id == "engine_feedback":
+            return "error", f"{problem.subject}: {problem.message}"
     parked = [it.engine for it in status.engines if it.parked]
     dead = sum([it.dead for it in status.engines])
     failing = [it.engine for it in status.engines if it.failing]

@@ -261,6 +261,10 @@ def _report(
             note_peak(row, report.entries)
         if report.rendered:
             report.record()
+        # Only a build that looks for changes has read the source of each section.
+        if row.fault and build.notices and section.name not in build.faulty:
+            rows = Section.objects.filter(pk=row.pk)
+            rows.update(fault="", fault_since=None)
 
     sections = [it for it in planned if build.is_over and not build.is_left(it)]
     return BuildReport(

@@ -57,6 +57,7 @@ class Build:
     #: Hashes of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
     opened: dict[int, OpenSection] = field(default_factory=dict)  # by key, never sent
+    faulty: set[str] = field(default_factory=set)  # sections that could not be read
     #: When it was last noted that sections are built, by the monotonic clock.
     noted_at: dict[int, float] = field(default_factory=dict)
     #: Whether public names may have been wrong before the first page was built; None
@@ -87,6 +88,8 @@ class Build:
             extra = {"action": "section_failed"}
             logger.exception("Section %s cannot be built", section.name, extra=extra)
             self.report(section.name).errors.append(str(error))
+            Section.objects.note_fault(section.name, str(error))
+            self.faulty.add(section.name)
 
     @property
     def is_over(self) -> bool:

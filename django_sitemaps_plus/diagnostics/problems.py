@@ -48,6 +48,22 @@ def problems_of(
 
 
 def _of_index(status: SiteStatus) -> Iterator[Problem]:
+    if status.stored_origin:
+        origins = {"stored": status.stored_origin, "own": status.site.origin}
+        yield Problem(
+            id="origin_differs",
+            subject=_("Address"),
+            message=_(
+                "What is stored belongs to %(stored)s, but the site is %(own)s: "
+                "crawlers are answered with an error."
+            )
+            % origins,
+            remedy=_(
+                "Correct the address in the settings. If the site has moved, have "
+                "what is stored move as well."
+            ),
+            command=command_for("build_sitemaps", status.site, "--move-origin"),
+        )
     if faults := status.index_problems:
         yield Problem(
             id="index_failed",
@@ -96,6 +112,17 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 remedy=_("See why each is left out, and correct the source."),
                 **rebuilt(name, site),
             )
+        if section.fault:
+            yield Problem(
+                id="section_failed",
+                message=_("It could not be built: %s") % shortened(section.fault),
+                remedy=_(
+                    "Correct its source. What was published stays, and the next build "
+                    "tries again."
+                ),
+                since=section.fault_since,
+                **rebuilt(name, site),
+            )
         if section.parked or section.failed:
             yield _failing(section, site)
 
@@ -141,6 +168,25 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 action="resume",
                 count=len(hosts),
             )
+        told = engine.feedback.items()
+        if items := [
+            Item(name=feed, words=str(said["errors"]))
+            for feed, said in told
+            if said.get("errors")
+        ]:
+            yield Problem(
+                id="engine_feedback",
+                subject=engine.engine,
+                message=_("Errors that it reports: %s")
+                % "; ".join([f"{it.name}: {it.words}" for it in items]),
+                remedy=_(
+                    "See what it says of these feeds, and correct that. It reads them "
+                    "again by itself."
+                ),
+                command=command_for("check_sitemaps", status.site, "--audit"),
+                count=len(items),
+                items=items,
+            )
         if engine.dead:
             words = _("Rejected targets: %s") % floatformat(engine.dead, "g")
             yield Problem(
@@ -160,7 +206,8 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
-    sections, engines = status.sections, status.engines
+    engines = status.engines
+    sections = [it for it in status.sections if not it.fault]  # the fault is the cause
     times = [("section_overdue", it.section, change, it.oldest) for it in sections]
     times += [
         ("section_overdue", it.section, build, it.last_build_at) for it in sections

@@ -59,6 +59,8 @@ class SectionStatus:
     failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
     hold_reason: str = ""
+    fault: str = ""  # why the last build could not read its source
+    fault_since: datetime | None = None
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry
     changes: int = 0  # recorded, and not yet located
@@ -83,17 +85,18 @@ def section_status(*sites: Site) -> list[SectionStatus]:
     By three queries, and one more for each further database that has changes.
     """
     rows = {(row.pop("site"), row.pop("name")): row for row in _section_rows(sites)}
+    planned = {key for key, row in rows.items() if row.pop("all_pages")}
     found = []
     for site in sites:
         with in_force(site):
             registered = set(registry)
-        names = registered.union(name for of, name in rows if of == site.name)
+        names = registered.union(name for of, name in planned if of == site.name)
         for name in sorted(names):
             status = SectionStatus(
                 site=site.name,
                 section=name,
                 registered=name in registered,
-                live=(site.name, name) not in rows,
+                live=(site.name, name) not in planned,
             )
             fill(status, rows.get((site.name, name), {}))
             if not status.registered:  # nothing builds it, so it is never late
@@ -123,10 +126,12 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
     claimed &= ~Q(pages__token="")
     # A removed section keeps its row, for the numbers that it has used.
     names = [site.name for site in sites]
-    sections = Section.objects.filter(site__in=names, pages__isnull=False)
-    sections = sections.exclude(name=INDEX)
-    own = {"last_build_at": F("schedule_checked_at")}
-    rows: Any = sections.values("site", "name", "hold_reason", **own).annotate(
+    has_more = Q(pages__isnull=False) | ~Q(fault="")
+    sections = Section.objects.filter(has_more, site__in=names).exclude(name=INDEX)
+    own = ["site", "name", "hold_reason", "fault", "fault_since"]
+    last_build_at = F("schedule_checked_at")
+    rows: Any = sections.values(*own, last_build_at=last_build_at).annotate(
+        all_pages=Count("pages"),
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
         planned=Count("pages", filter=~Q(pages__state=State.RETIRED)),
         entries=Sum("pages__entries", filter=active),
@@ -268,6 +273,7 @@ class SiteStatus:
     sections: list[SectionStatus] = field(default_factory=list)  # by name
     engines: list[EngineStatus] = field(default_factory=list)  # by name
     index_problems: list[str] = field(default_factory=list)  # why it is not up to date
+    stored_origin: str = ""  # of what is stored, if it is another than the site's
     silence: str = ""  # why no engine is notified; "" if they are, or there is none
 
     @property
@@ -334,6 +340,8 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     for site in sites:
         status = found[site.name]
         status.index_problems = [*unknown, *index_problems(indexes[site.name])]
+        origins = {page.section.origin for page in indexes[site.name]}
+        status.stored_origin = max(origins - {site.origin}, default="")
         with in_force(site):
             status.silence = silence_reason() if status.engines else ""
     return list(found.values())

@@ -291,6 +291,8 @@ class Migration(migrations.Migration):
                 ("lost_entries", models.PositiveBigIntegerField(default=0)),
                 ("hold_reason", models.TextField(blank=True)),
                 ("may_shrink", models.BooleanField(default=False)),
+                ("fault", models.TextField(blank=True)),
+                ("fault_since", models.DateTimeField(null=True)),
                 ("missing_since", models.DateTimeField(null=True)),
                 ("findings", models.JSONField(null=True)),
             ],

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import Error, connections, models, transaction
 from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Coalesce
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -50,8 +51,20 @@ class SectionQuerySet(RowQuerySet["Section"]):
             peak_since=None,
             hold_reason="",
             may_shrink=False,
+            fault="",
+            fault_since=None,
             **others,
         )
+
+    def note_fault(self, name: str, error: str) -> None:
+        """Keep why a section of the site cannot be built, and since when."""
+        site = get_site()
+        row, _ = self.get_or_create(
+            site=site.name, name=name, defaults={"origin": site.origin}
+        )
+        if row.name == name:  # a database may take one name for another
+            since = Coalesce("fault_since", Now())
+            self.filter(pk=row.pk).update(fault=error[:2_000], fault_since=since)
 
     def lock(self, sections: Iterable[int]) -> None:
         """Lock some, in the order of their keys, until the transaction ends.
@@ -194,6 +207,9 @@ class Section(Row):
     hold_reason = models.TextField(blank=True)
     #: Whether a person has let the guard pass what it holds.
     may_shrink = models.BooleanField(default=False)
+    #: Why the last build could not read its source, and since when builds cannot.
+    fault = models.TextField(blank=True)
+    fault_since = models.DateTimeField(null=True)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
     #: Findings of the last audit of the site's own pages, and when; on the index alone.

@@ -147,6 +147,8 @@ class TestSections:
             "changes": 5,
             "error": "",
             "failure": "it broke",
+            "fault": "",
+            "fault_since": None,
         }
 
     def test_what_waits_for_too_long_may_need_a_person(self, pages):
@@ -273,10 +275,10 @@ class TestEngines:
 
     def test_what_one_says_of_a_feed_is_shown(self):
         """Beside our own numbers; not of a feed that has gone."""
-        deliver("sitemap.xml", is_feed=True, sent=1, feedback={"errors": 3})
+        deliver("sitemap.xml", is_feed=True, sent=1, feedback={"warnings": 3})
         deliver("gone.xml", is_feed=True, wanted=0, feedback={"errors": 5})
         [_, said] = self.lines()
-        line = 'one says of https://example.com/sitemap.xml: {"errors": 3}'
+        line = 'one says of https://example.com/sitemap.xml: {"warnings": 3}'
         assert said == line.split()
         (one,) = json.loads(shown(json=True))["engines"]
-        assert one["feedback"] == {"https://example.com/sitemap.xml": {"errors": 3}}
+        assert one["feedback"] == {"https://example.com/sitemap.xml": {"warnings": 3}}

@@ -1,0 +1,185 @@
+"""Whoever is asked says of a site what crawlers meet: five surfaces, one list."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.diagnostics import doctor
+from django_sitemaps_plus.models import Delivery, Page, Section
+from django_sitemaps_plus.models.deliveries import hash_target
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_fully
+from tests.support.configuring import configure
+from tests.support.shop import limited, make_products
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+TOKEN = "0123456789abcdefXYZ"
+ENGINE = f"{RecordingEngine.__module__}.RecordingEngine"
+
+
+@pytest.fixture(autouse=True)
+def site(settings: Any, sections: Any) -> None:
+    """Have a built section, and an engine that takes feeds."""
+    engines = {"one": {"BACKEND": ENGINE, "OPTIONS": {}}}
+    configure(settings, MONITORING_TOKEN=TOKEN, ENGINES=engines)
+    make_products(25)
+    sections.register("products", limited(10))
+    build_fully()
+
+
+def status_ids() -> set[str]:
+    """Return the ids that sitemap_status prints."""
+    printed = io.StringIO()
+    try:
+        call_command("sitemap_status", json=True, stdout=printed)
+    except CommandError:
+        assert json.loads(printed.getvalue())["problems"]
+    return {it["id"] for it in json.loads(printed.getvalue())["problems"]}
+
+
+def health_ids() -> set[str]:
+    """Return the ids of the health view, whose status follows them."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    answer = Client().get("/monitoring/health/", headers=headers)
+    ids = set(answer.json()["ids"])
+    assert answer.status_code == (503 if ids else 200)
+    metrics = Client().get("/monitoring/metrics/", headers=headers).text
+    assert (f'sitemaps_plus_site_ok{{site="default"}} {int(not ids)}') in metrics
+    return ids
+
+
+def shown() -> str:
+    """Return the page of problems, and the verdicts of the overview before it."""
+    client = Client()
+    admin, _ = User.objects.get_or_create(
+        username="admin", is_staff=True, is_superuser=True
+    )
+    client.force_login(admin)
+    names = ("changelist", "problems")
+    pages = [reverse(f"admin:sitemaps_plus_dashboard_{name}") for name in names]
+    return "".join([client.get(page).text for page in pages])
+
+
+def crosses() -> dict[str, str]:
+    """Return what the doctor says is wrong, by name."""
+    found = doctor.examine()
+    return {it.name: it.text for it in found if it.ok is False}
+
+
+def fail(self: Any) -> Any:
+    """Be a queryset that cannot be made."""
+    raise RuntimeError("its service is away")
+
+
+class TestSources:
+    @pytest.fixture
+    def broken(self, sections: Any) -> None:
+        """Break a built section, and add one that never was well; build both."""
+        sections.unregister("products")
+        sections.register("products", limited(10, get_queryset=fail))
+        sections.register("news", limited(10, get_queryset=fail))
+        assert len(build().problems) == 2
+
+    def test_one_that_raises_is_a_problem_everywhere(self, broken, client):
+        assert client.get("/sitemap-products-1.xml").status_code == 200  # the old one
+        assert status_ids() == health_ids() == {"section_failed"}
+        for name in ("products", "news"):
+            assert "its service is away" in crosses()[f"section {name}"]
+        assert shown().count("its service is away") >= 3
+
+    def test_since_it_began(self, broken):
+        """The time of the first failure stays, and the words are the latest."""
+        first = Section.objects.get(name="products")
+        assert first.fault_since is not None
+        build()
+        assert Section.objects.get(name="products").fault_since == first.fault_since
+
+    def test_it_is_over_once_the_source_can_be_read(self, broken, sections):
+        """Also of the section that had no page."""
+        for name in ("products", "news"):
+            sections.unregister(name)
+            sections.register(name, limited(10))
+        build_fully()
+        assert status_ids() == health_ids() == set()
+        assert not Section.objects.exclude(fault="", fault_since=None).exists()
+
+    def test_a_build_that_looks_for_no_changes_proves_nothing(self, broken):
+        build(notices=False, waits=False)
+        assert status_ids() == {"section_failed"}
+
+    def test_what_never_had_a_page_is_live(self, broken):
+        """Its row is there for the fault alone."""
+        assert Page.objects.filter(section__name="news").count() == 0
+        printed = io.StringIO()
+        with pytest.raises(CommandError):
+            call_command("sitemap_status", json=True, stdout=printed)
+        news, _ = json.loads(printed.getvalue())["sections"]
+        assert (news["section"], news["live"], news["pages"]) == ("news", True, 0)
+
+    def test_a_fault_of_a_page_is_none_of_its_section(self, sections):
+        """It has a problem of its own."""
+        sections.register("news", limited(10, on_error="raise", priority=fail_row))
+        build()
+        assert status_ids() == {"pages_failed"}
+
+
+def fail_row(self: Any, row: Any) -> Any:
+    """Be a method that fails for each row."""
+    raise RuntimeError("no")
+
+
+class TestOrigins:
+    def test_of_another_site_is_a_problem(self, settings, client):
+        """Crawlers get 503; the command that prints the status says why."""
+        configure(settings, BASE_URL="https://other.example")
+        assert client.get("/sitemap.xml").status_code == 503
+        assert health_ids() == {"origin_differs"}
+        assert "https://example.com" in shown()
+        with pytest.raises(CommandError, match="belong to https:"):
+            call_command("sitemap_status")
+
+    def test_it_is_over_once_the_site_has_moved(self, settings, client):
+        configure(settings, BASE_URL="https://other.example")
+        build_fully(move_origin=True)
+        assert client.get("/sitemap.xml").status_code == 200
+        assert health_ids() == set()
+
+
+class TestFeedback:
+    @pytest.mark.parametrize(
+        ("feedback", "expected"),
+        [
+            ({"errors": 37, "warnings": 2}, {"engine_feedback"}),
+            ({"errors": 0, "warnings": 2}, set()),
+            ({"error": "it could not be asked"}, set()),
+        ],
+    )
+    def test_errors_that_an_engine_reports_count(self, settings, feedback, expected):
+        class_ = "tests.integration.notifications.engines.ConsoleEngine"
+        configure(settings, ENGINES={"one": {"BACKEND": class_}})
+        feed = "https://example.com/sitemap.xml"
+        Delivery.objects.create(
+            site="default",
+            engine="one",
+            host="example.com",
+            target=feed,
+            target_hash=hash_target(feed),
+            is_feed=True,
+            wanted=1,
+            state=Delivery.State.SENT,
+            feedback=feedback,
+            changed_at=timezone.now(),
+        )
+        assert status_ids() == health_ids() == expected
+        assert (f"{feed}: 37" in shown()) == bool(expected)
