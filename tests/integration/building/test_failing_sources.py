@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from tests.support.builds import build_fully, pass_pauses
 from tests.support.published import age, page_row, seen
 from tests.support.shop import limited, make_products, product_urls
@@ -54,13 +54,18 @@ def test_an_error_may_have_any_text(sections, text):
     def priority(self: Any, row: Product) -> float:
         raise ValueError(f"row {text} is bad")
 
+    def get_queryset(self: Any) -> Any:
+        raise ValueError("row \0 is bad")  # half a surrogate would end xdist's worker
+
     make_products(5)
     sections.register("odd", limited(10, on_error="raise", priority=priority))
     sections.register("others", limited(10))
+    sections.register("unplanned", limited(10, get_queryset=get_queryset))
     for _ in range(2):
-        odd, others = build().sections
-        assert (len(odd.errors), others.entries) == (1, 5)
+        odd, others, unplanned = build().sections
+        assert (len(odd.errors), others.entries, len(unplanned.errors)) == (1, 5, 1)
         assert "ValueError: row " in page_row("odd", 1).error
+        assert "ValueError: row " in Section.objects.get(name="unplanned").fault
 
 
 class TestPages:
