@@ -236,6 +236,9 @@ def _search(
     for lead in leads.values():
         if not lead.reasons and not listed.issuperset(lead.urls):
             lead.reasons = [_delay(section.name, section.site)]
+        elif lead.reasons and not listed.isdisjoint({*forms}.union(lead.urls)):
+            why = _delay(section.name, section.site)
+            found.notes.append(_("The page that lists it is out of date: %s.") % why)
 
 
 def _documents(
@@ -275,7 +278,9 @@ def _documents(
 def _delay(name: str, site: Site) -> str:
     """Return why a row that is listed by now is on no page."""
     section = Section.objects.filter(site=site.name, name=name).first()
-    if section is None:
+    if section is not None and section.fault:
+        return _("the section could not be built: %s") % section.fault
+    if section is None or not section.pages.exists():
         return _("the section is too large to be served before it is built")
     if section.hold_reason:
         return _("the guard holds the section: %s") % section.hold_reason

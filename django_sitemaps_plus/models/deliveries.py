@@ -37,6 +37,12 @@ def hash_target(target: str) -> str:
     return sha256(target.encode()).hexdigest()
 
 
+def forget_hosts(site: str, hosts: Collection[str]) -> None:
+    """Delete what waits for hosts that a site has left, and why they are parked."""
+    for model in (Delivery, EngineHost):
+        model.objects.filter(site=site, host__in=hosts).delete()
+
+
 class DeliveryQuerySet(RowQuerySet["Delivery"]):
     """Deliveries by what is to be done with them, and what is done with them."""
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import Error, connections, models, transaction
 from django.db.models import Exists, F, OuterRef, Q
@@ -18,6 +19,7 @@ from django_sitemaps_plus.storage.objects import COPY
 from .base import Row, RowQuerySet, contained
 from .claims import Hold, State
 from .clock import Now
+from .deliveries import forget_hosts
 from .prepared import Rows, Update, prepared
 
 #: The name under which a site's index is kept: no section of a user can have it.
@@ -262,6 +264,8 @@ def take_origin(*, has_moved: bool) -> None:
         # Fingerprints, which contain the origin, mark what sections list.
         Section.objects.filter(site=site.name).update(origin=site.origin)
         _pages().mark_indexes(site=site.name)
+        left = [urlsplit(it).netloc for it in origins - {"", site.origin}]
+        forget_hosts(site.name, left)
 
 
 def take_namespace(new: str = "") -> None:

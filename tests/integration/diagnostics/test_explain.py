@@ -494,6 +494,17 @@ class TestCommand:
         assert f"Listed instead: {ORIGIN}/products/product-00001/ is on" in out
         assert "Its URL is" not in out
 
+    def test_what_is_still_listed_is_out_of_date(self, sections, products):
+        """Whether a build knows of the change or not."""
+        sections.register("products", Published)
+        build_fully()
+        Product.objects.filter(slug="product-00003").update(published=False)
+        out = self.shown(URL)
+        assert f"{URL} is on page 2" in out
+        assert "lists it is out of date: no change was recorded: run" in out
+        Product.objects.get(slug="product-00003").save()
+        assert "out of date: it waits for a build: run" in self.shown(URL)
+
     def test_what_cannot_be_explained_has_one_sentence(self, sections, settings):
         with pytest.raises(CommandError, match=r"is not an absolute http"):
             call_command("explain_url", "ftp://example.com/")

@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics import doctor
-from django_sitemaps_plus.models import Delivery, Page, Section
+from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
 from django_sitemaps_plus.models.deliveries import hash_target
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
 from tests.support.configuring import configure
@@ -150,10 +151,15 @@ class TestOrigins:
             call_command("sitemap_status")
 
     def test_it_is_over_once_the_site_has_moved(self, settings, client):
+        want_urls(["https://example.com/a/"])
+        EngineHost.objects.claim("default", "one", "example.com")
+        EngineHost.objects.update(parked_reason="403")
+        assert health_ids() == {"engine_parked"}
         configure(settings, BASE_URL="https://other.example")
         build_fully(move_origin=True)
         assert client.get("/sitemap.xml").status_code == 200
         assert health_ids() == set()
+        assert not Delivery.objects.filter(host="example.com").exists()
 
 
 class TestFeedback:
