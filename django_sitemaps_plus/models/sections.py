@@ -12,7 +12,7 @@ from django.db import Error, connections, models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import Site, get_site, own_sites
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.storage.objects import COPY
 
@@ -264,8 +264,8 @@ def take_origin(*, has_moved: bool) -> None:
         # Fingerprints, which contain the origin, mark what sections list.
         Section.objects.filter(site=site.name).update(origin=site.origin)
         _pages().mark_indexes(site=site.name)
-        left = [urlsplit(it).netloc for it in origins - {"", site.origin}]
-        forget_hosts(site.name, left)
+        own = {urlsplit(it.origin).netloc for it in own_sites(site)}
+        forget_hosts(site.name, {urlsplit(it).netloc for it in origins} - own)
 
 
 def take_namespace(new: str = "") -> None:

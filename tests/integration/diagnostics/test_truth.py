@@ -161,6 +161,13 @@ class TestOrigins:
         assert health_ids() == set()
         assert not Delivery.objects.filter(host="example.com").exists()
 
+    def test_what_waits_for_a_host_that_stays_is_kept(self, settings):
+        """As when a site moves to another scheme."""
+        want_urls(["https://example.com/a/"])
+        configure(settings, BASE_URL="http://example.com")
+        build_fully(move_origin=True)
+        assert Delivery.objects.filter(host="example.com").exists()
+
 
 class TestFeedback:
     @pytest.mark.parametrize(
