@@ -151,7 +151,9 @@ class TestOrigins:
             call_command("sitemap_status")
 
     def test_it_is_over_once_the_site_has_moved(self, settings, client):
+        configure(settings, NOTIFY=True)
         want_urls(["https://example.com/a/"])
+        assert Delivery.objects.filter(host="example.com").exists()
         EngineHost.objects.claim("default", "one", "example.com")
         EngineHost.objects.update(parked_reason="403")
         assert health_ids() == {"engine_parked"}
@@ -163,7 +165,9 @@ class TestOrigins:
 
     def test_what_waits_for_a_host_that_stays_is_kept(self, settings):
         """As when a site moves to another scheme."""
+        configure(settings, NOTIFY=True)
         want_urls(["https://example.com/a/"])
+        assert Delivery.objects.filter(host="example.com").exists()
         configure(settings, BASE_URL="http://example.com")
         build_fully(move_origin=True)
         assert Delivery.objects.filter(host="example.com").exists()
