@@ -100,6 +100,8 @@ def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str,
 def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     if late := {it.subject: None for it in problems if it.id == "section_overdue"}:
         return "error", _("Behind by more than 25 hours: %s") % ", ".join(late)
+    if failed := [it.subject for it in problems if it.id == "section_failed"]:
+        return "warning", _("Not known, since builds fail: %s") % ", ".join(failed)
     if status.dirty or status.changes:
         words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
         numbers = {"pages": status.dirty, "changes": status.changes}
@@ -111,9 +113,6 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
 
 
 def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    for problem in problems:
-        if problem.id == "engine_feedback":
-            return "error", f"{problem.subject}: {problem.message}"
     parked = [it.engine for it in status.engines if it.parked]
     dead = sum([it.dead for it in status.engines])
     failing = [it.engine for it in status.engines if it.failing]
@@ -124,6 +123,9 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
         return "error", _("Not notified: %s") % ", ".join(parked)
     if dead:
         return "error", _("Rejected targets: %s") % floatformat(dead, "g")
+    for problem in problems:
+        if problem.id == "engine_feedback":
+            return "error", f"{problem.subject}: {problem.message}"
     if status.silence:
         return "warning", _("Engines are not notified: %s") % status.silence
     if failing:

@@ -262,8 +262,9 @@ def _report(
         if report.rendered:
             report.record()
         # Only a build that looks for changes has read the source of each section.
-        if row.fault and build.notices and section.name not in build.faulty:
-            rows = Section.objects.filter(pk=row.pk)
+        has_read = build.notices and not report.is_left
+        if row.fault and has_read and section.name not in build.faulty:
+            rows = Section.objects.filter(pk=row.pk, fault=row.fault)
             rows.update(fault="", fault_since=None)
 
     sections = [it for it in planned if build.is_over and not build.is_left(it)]

@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.db import Error
+
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.sections import is_well
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.tracking import deploys
 
@@ -57,7 +60,7 @@ class Build:
     #: Hashes of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
     opened: dict[int, OpenSection] = field(default_factory=dict)  # by key, never sent
-    faulty: set[str] = field(default_factory=set)  # sections that could not be read
+    faulty: set[str] = field(default_factory=set)  # sections that failed
     #: When it was last noted that sections are built, by the monotonic clock.
     noted_at: dict[int, float] = field(default_factory=dict)
     #: Whether public names may have been wrong before the first page was built; None
@@ -88,8 +91,13 @@ class Build:
             extra = {"action": "section_failed"}
             logger.exception("Section %s cannot be built", section.name, extra=extra)
             self.report(section.name).errors.append(str(error))
-            Section.objects.note_fault(section.name, str(error))
             self.faulty.add(section.name)
+            try:
+                Section.objects.note_fault(section.name, str(error))
+            except Error:
+                if not is_well():
+                    raise
+                logger.exception("It is not noted that %s failed", section.name)
 
     @property
     def is_over(self) -> bool:

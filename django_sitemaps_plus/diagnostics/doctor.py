@@ -251,7 +251,7 @@ def _builds(site: Site) -> Findings:
         yield Finding("builds", None, "none, so all is served live")
         return
     problems = problems_of(SiteStatus(site=site, sections=built), max_age=LATE)
-    late = [it for it in problems if it.id == "section_overdue"]
+    late = [it for it in problems if it.id in ("section_overdue", "section_failed")]
     text = "no section has waited for 25 hours"
     if late:
         text = f"{late[0].subject}: {late[0].message}"

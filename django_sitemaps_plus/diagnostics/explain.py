@@ -233,12 +233,14 @@ def _search(
     if searched == MAX_PAGES:
         words = _("Only %(count)s pages of section %(section)r were searched.")
         found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
+    rightful = [lead.urls for lead in leads.values() if not lead.reasons]
+    stale = listed.difference(*rightful) if len(rightful) < len(leads) else ()
     for lead in leads.values():
         if not lead.reasons and not listed.issuperset(lead.urls):
             lead.reasons = [_delay(section.name, section.site)]
-        elif lead.reasons and not listed.isdisjoint({*forms}.union(lead.urls)):
-            why = _delay(section.name, section.site)
-            found.notes.append(_("The page that lists it is out of date: %s.") % why)
+    if stale and all(it.object for it in found.listings):
+        why = _delay(section.name, section.site)
+        found.notes.append(_("The page that lists it is out of date: %s.") % why)
 
 
 def _documents(

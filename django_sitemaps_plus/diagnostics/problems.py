@@ -115,13 +115,15 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
         if section.fault:
             yield Problem(
                 id="section_failed",
+                subject=name,
                 message=_("It could not be built: %s") % shortened(section.fault),
                 remedy=_(
-                    "Correct its source. What was published stays, and the next build "
-                    "tries again."
+                    "Correct what it says. What was published stays, and the next "
+                    "build tries again."
                 ),
+                command=command_for("build_sitemaps", site, name),
+                action="refresh",
                 since=section.fault_since,
-                **rebuilt(name, site),
             )
         if section.parked or section.failed:
             yield _failing(section, site)
@@ -168,17 +170,21 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 action="resume",
                 count=len(hosts),
             )
-        told = engine.feedback.items()
-        if items := [
-            Item(name=feed, words=str(said["errors"]))
-            for feed, said in told
-            if said.get("errors")
-        ]:
+        # An engine that is not asked any more does not take its errors back.
+        is_asked = not status.silence and not engine.parked
+        items = [
+            Item(name=feed, words=f"{said['errors']:,}")
+            for feed, said in engine.feedback.items()
+            if isinstance(said, dict)
+            and isinstance(said.get("errors"), int)
+            and said["errors"] > 0
+        ]
+        if items and is_asked:
+            reported = "; ".join([f"{it.name}: {it.words}" for it in items])
             yield Problem(
                 id="engine_feedback",
                 subject=engine.engine,
-                message=_("Errors that it reports: %s")
-                % "; ".join([f"{it.name}: {it.words}" for it in items]),
+                message=_("Errors that it reports: %s") % shortened(reported),
                 remedy=_(
                     "See what it says of these feeds, and correct that. It reads them "
                     "again by itself."
@@ -293,8 +299,9 @@ def read_problems(
             kinds[problem.id.partition("_")[0]].append(problem)
         sections = [it for it in status.sections if it.registered]
         audit = command_for("check_sitemaps", site, "--audit")
+        parts = [it for kind in ("origin", "index", "section") for it in kinds[kind]]
         shown = {
-            "sections": (_("Sections and index"), [*kinds["index"], *kinds["section"]]),
+            "sections": (_("Sections and index"), parts),
             "pages": (_("Pages that could not be built"), kinds["pages"]),
             "rows": (_("Rows and values left out"), [*left_out(site, sections, link)]),
             "engines": (_("Search engines"), kinds["engine"]),

@@ -59,7 +59,7 @@ class SectionStatus:
     failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
     hold_reason: str = ""
-    fault: str = ""  # why the last build could not read its source
+    fault: str = ""  # why the last build of it failed
     fault_since: datetime | None = None
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry

@@ -22,6 +22,9 @@ M = TypeVar("M", bound=models.Model, covariant=True)
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: Rows that one statement deletes.
+REMOVED_AT_ONCE = 500
+
 #: How often a transaction is tried that loses against others.
 TRIES = 3
 
@@ -42,6 +45,15 @@ class RowQuerySet(models.QuerySet[M]):
         # MariaDB may scan the table for a list, and wait for what open transactions
         # have inserted.
         return delete_joined(self, keys)
+
+    def remove_all(self) -> int:
+        """Delete all, in the order of their keys, which are read without locks."""
+        deleted, batch = 0, [0]
+        ordered = self.order_by("pk").values_list("pk", flat=True)
+        while batch := list(ordered.filter(pk__gt=batch[-1])[:REMOVED_AT_ONCE]):
+            # A single statement leaves alone what has changed meanwhile.
+            deleted += retried(self.remove)(batch)
+        return deleted
 
 
 def own_alias() -> str:

@@ -39,8 +39,8 @@ def hash_target(target: str) -> str:
 
 def forget_hosts(site: str, hosts: Collection[str]) -> None:
     """Delete what waits for hosts that a site has left, and why they are parked."""
-    for model in (Delivery, EngineHost):
-        model.objects.filter(site=site, host__in=hosts).delete()
+    Delivery.objects.filter(site=site, host__in=hosts).remove_all()
+    EngineHost.objects.filter(site=site, host__in=hosts).remove_all()
 
 
 class DeliveryQuerySet(RowQuerySet["Delivery"]):

@@ -16,7 +16,7 @@ from django_sitemaps_plus.conf import Site, get_site, own_sites
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.storage.objects import COPY
 
-from .base import Row, RowQuerySet, contained
+from .base import Row, RowQuerySet, contained, retried
 from .claims import Hold, State
 from .clock import Now
 from .deliveries import forget_hosts
@@ -58,12 +58,11 @@ class SectionQuerySet(RowQuerySet["Section"]):
             **others,
         )
 
+    @retried
     def note_fault(self, name: str, error: str) -> None:
         """Keep why a section of the site cannot be built, and since when."""
-        site = get_site()
-        row, _ = self.get_or_create(
-            site=site.name, name=name, defaults={"origin": site.origin}
-        )
+        # Without an origin, since nothing is stored by it.
+        row, _ = self.get_or_create(site=get_site().name, name=name)
         if row.name == name:  # a database may take one name for another
             since = Coalesce("fault_since", Now())
             self.filter(pk=row.pk).update(fault=error[:2_000], fault_since=since)
@@ -209,7 +208,7 @@ class Section(Row):
     hold_reason = models.TextField(blank=True)
     #: Whether a person has let the guard pass what it holds.
     may_shrink = models.BooleanField(default=False)
-    #: Why the last build could not read its source, and since when builds cannot.
+    #: Why the last build of it failed, and since when builds fail.
     fault = models.TextField(blank=True)
     fault_since = models.DateTimeField(null=True)
     #: Since when its source is no longer registered.
@@ -261,11 +260,14 @@ def take_origin(*, has_moved: bool) -> None:
     for recorded in () if has_moved else origins:
         check_origin(recorded, site)
     if origins - {site.origin}:
+        # First, since they are not known any more once the origin is recorded.
+        left = {urlsplit(it).netloc for it in origins - {""}}
+        left -= {urlsplit(it.origin).netloc for it in own_sites(site)}
+        if left:
+            forget_hosts(site.name, left)
         # Fingerprints, which contain the origin, mark what sections list.
         Section.objects.filter(site=site.name).update(origin=site.origin)
         _pages().mark_indexes(site=site.name)
-        own = {urlsplit(it.origin).netloc for it in own_sites(site)}
-        forget_hosts(site.name, {urlsplit(it).netloc for it in origins} - own)
 
 
 def take_namespace(new: str = "") -> None:

@@ -48,9 +48,6 @@ MARGIN = timedelta(hours=1)
 #: Failures in a row after which the objects of a section are left to the next prune.
 MAX_FAILURES = 10
 
-#: Rows that are deleted in one statement.
-BATCH_ROWS = 500
-
 
 @dataclass(slots=True)
 class PruneReport:
@@ -281,15 +278,7 @@ class _Prune:
         return deleted
 
     def _delete(self, rows: RowQuerySet[Any]) -> int:
-        """Delete rows in the order of their keys, which are read without locks."""
-        if self.is_dry_run:
-            return rows.count()
-        deleted, batch = 0, [0]
-        ordered = rows.order_by("pk").values_list("pk", flat=True)
-        while batch := list(ordered.filter(pk__gt=batch[-1])[:BATCH_ROWS]):
-            # A single statement leaves alone what has changed meanwhile.
-            deleted += retried(rows.remove)(batch)
-        return deleted
+        return rows.count() if self.is_dry_run else rows.remove_all()
 
 
 def _unreferenced(

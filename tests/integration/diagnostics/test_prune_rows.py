@@ -19,9 +19,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.models import Change, Delivery, Figure, Page, Section, State
+from django_sitemaps_plus.models import (
+    Change,
+    Delivery,
+    Figure,
+    Page,
+    Section,
+    State,
+    base,
+)
 from django_sitemaps_plus.models.sections import SectionQuerySet
-from django_sitemaps_plus.publishing import prune as pruning
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.publishing.prune import PruneReport
 from tests.integration.building.overtaking import rename
@@ -233,7 +240,7 @@ def test_what_was_rejected_stays(everything):
 
 def test_no_delivery_is_passed_over_twice(settings, monkeypatch):
     """Of millions that go, each batch begins where the one before it ended."""
-    monkeypatch.setattr(pruning, "BATCH_ROWS", 2)
+    monkeypatch.setattr(base, "REMOVED_AT_ONCE", 2)
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
     old = {"site": "default", "engine": "lost", "changed_at": timezone.now() - DAYS}
     Delivery.objects.bulk_create(
