@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.core.cache import cache
+from django.core.management import call_command
 from hypothesis import HealthCheck, settings
 
 from django_sitemaps_plus import cache as cached
@@ -79,3 +82,25 @@ def sections() -> Iterator[SourceRegistry]:
     """Give a registry without sections."""
     with temporary_registry() as registry:
         yield registry
+
+
+@pytest.fixture
+def configure(settings: Any) -> Callable[..., None]:
+    """Return what changes values of ``SITEMAPS_PLUS`` until the test ends."""
+
+    def configure(**values: Any) -> None:
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **values}
+
+    return configure
+
+
+@pytest.fixture
+def run() -> Callable[..., str]:
+    """Return what runs a command and gives all that it prints, errors last."""
+
+    def run(command: str, *arguments: Any, **options: Any) -> str:
+        out, err = io.StringIO(), io.StringIO()
+        call_command(command, *arguments, stdout=out, stderr=err, **options)
+        return out.getvalue() + err.getvalue()
+
+    return run

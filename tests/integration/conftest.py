@@ -19,6 +19,16 @@ from tests.support.documents import locs, read_index
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
+FOLDER = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test here the database, unless it says how it wants it."""
+    for item in items:
+        if FOLDER in item.path.parents and not item.get_closest_marker("django_db"):
+            item.add_marker(pytest.mark.django_db)
+
 
 @pytest.fixture(autouse=True)
 def unknown_plans() -> Iterator[None]:
@@ -41,6 +51,19 @@ def publish(sections: SourceRegistry) -> Callable[..., Section]:
         return Section.objects.get(name=name)
 
     return publish
+
+
+@pytest.fixture
+def shop(publish: Callable[..., Section]) -> Callable[..., Section]:
+    """Return what publishes products, ten a page, and gives their section."""
+
+    def shop(
+        rows: int = 25, limit: int = 10, name: str = "products", **attributes: Any
+    ) -> Section:
+        make_products(rows)
+        return publish(limited(limit, **attributes), name)
+
+    return shop
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.support.builds import build_fully
 from tests.support.shop import limited
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class WritesElsewhere:
@@ -106,10 +106,10 @@ def test_a_router_that_needs_a_request_is_a_warning(settings, check):
 
 class TestBuilt:
     @pytest.fixture(autouse=True)
-    def engine(self, settings, monkeypatch):
+    def engine(self, configure, monkeypatch):
         """Have an engine that takes URLs, outside tests."""
         one = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
+        configure(ENGINES={"one": one})
         monkeypatch.setattr("django_sitemaps_plus.checks.crawlers.is_test_run", bool)
 
     def test_a_section_that_is_not_built_is_named(self):
@@ -139,9 +139,9 @@ class TestBuilt:
             ({}, False, ["other"]),
         ],
     )
-    def test_it_is_fine(self, settings, given, debug, databases):
+    def test_it_is_fine(self, settings, configure, given, debug, databases):
         """Without engines that take URLs, under DEBUG, or where nobody may look."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+        configure(**given)
         settings.DEBUG = debug
         assert check_built(databases=databases) == []
 

@@ -20,11 +20,8 @@ from django_sitemaps_plus.diagnostics.metrics import METRICS
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, EngineHost, Page
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products
-
-pytestmark = pytest.mark.django_db
 
 TOKEN = "0123456789abcdefXYZ"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -42,10 +39,10 @@ SCRAPE = (
 
 
 @pytest.fixture(autouse=True)
-def configured(settings: Any, sections: Any) -> None:
+def configured(configure: Any, sections: Any) -> None:
     """Have a token, an engine and three pages of products."""
     backend = f"{RecordingEngine.__module__}.RecordingEngine"
-    configure(settings, MONITORING_TOKEN=TOKEN, ENGINES={"one": {"BACKEND": backend}})
+    configure(MONITORING_TOKEN=TOKEN, ENGINES={"one": {"BACKEND": backend}})
     make_products(25)
     sections.register("products", limited(10))
     build_fully()
@@ -100,10 +97,10 @@ class TestAccess:
         "token", [None, "", "short", "x" * 15, 5, b"x" * 20, " " * 16]
     )
     def test_a_token_that_is_soon_guessed_opens_nothing(
-        self, client, settings, path, token
+        self, client, configure, path, token
     ):
         """A check names it; nor does the text of what is no token."""
-        configure(settings, MONITORING_TOKEN=token)
+        configure(MONITORING_TOKEN=token)
         for said in (token, str(token), ""):
             headers = {"Authorization": f"Bearer {said}"}
             assert client.get(path, headers=headers).status_code == 403
@@ -114,14 +111,14 @@ class TestAccess:
         [(True, True, 200), (True, False, 403), (False, True, 403)],
     )
     def test_staff_may_see_what_the_dashboard_shows(
-        self, client, settings, path, is_staff, may_see, expected
+        self, client, configure, path, is_staff, may_see, expected
     ):
         """Whether or not there is a token, and whatever a proxy asks for."""
         login(client, is_staff=is_staff, may_see=may_see)
         assert client.get(path).status_code == expected
         basic = client.get(path, headers={"Authorization": "Basic eDp5"})
         assert basic.status_code == expected
-        configure(settings, MONITORING_TOKEN=None)
+        configure(MONITORING_TOKEN=None)
         assert client.get(path).status_code == expected
 
     @pytest.mark.parametrize("path", PATHS)
@@ -226,9 +223,9 @@ class TestHealth:
         assert client.get(f"{HEALTH}{query}", headers=BEARER).status_code == 400
         assert client.get(f"{HEALTH}{query}").status_code == 401
 
-    def test_of_several_sites_each_problem_says_where_it_is(self, client, settings):
+    def test_of_several_sites_each_problem_says_where_it_is(self, client, configure):
         sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
-        configure(settings, BASE_URL=None, SITES=sites)
+        configure(BASE_URL=None, SITES=sites)
         EngineHost.objects.create(
             site="blog", engine="one", host="blog.example", parked_reason="the key"
         )

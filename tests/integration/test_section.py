@@ -21,8 +21,6 @@ from tests.support.shop import ProductSource
 
 SITE = Site("default", "https://example.com", "/shop/")
 
-pytestmark = pytest.mark.django_db
-
 
 class SoftTimeLimitExceeded(Exception):
     """The error by which Celery ends a task."""

@@ -26,7 +26,6 @@ from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import pass_grace
-from tests.support.configuring import configure
 from tests.support.documents import locs, read_index
 from tests.support.faults import fail_queries
 from tests.support.published import age
@@ -107,9 +106,9 @@ class ChosenSource(ProductSource):
 
 
 @pytest.fixture(autouse=True)
-def configured(settings: Any, sections: Any) -> None:
+def configured(configure: Any, sections: Any) -> None:
     """Configure two sites, and sections of which one has some only."""
-    configure(settings, BASE_URL=None, SITES=SITES, ROBOTS={})
+    configure(BASE_URL=None, SITES=SITES, ROBOTS={})
     sections.register("products", ProductSource)
     sections.register("books", BookSource)
     sections.register("pages", PageSource)
@@ -199,36 +198,36 @@ class TestServing:
         assert len(crawl(client, SHOP)["/sitemap-products-1.xml"]) == 5
         assert len(crawl(client, BLOG)["/sitemap-products-1.xml"]) == 10
 
-    def test_no_other_host_has_any(self, client, settings, served):
+    def test_no_other_host_has_any(self, client, configure, served):
         """404, or Django's 400; it is never cached, and has no content of a site."""
         engine = {"BACKEND": INDEXNOW, "OPTIONS": {"key": KEY}}
-        configure(settings, ENGINES={"indexnow": engine}, LIVE_CACHE_SECONDS=60)
+        configure(ENGINES={"indexnow": engine}, LIVE_CACHE_SECONDS=60)
         for host in HOSTILE:
             for path in PATHS:
                 assert_foreign(client.get(path, headers={"Host": host}), host, path)
         assert crawl(client, SHOP) == expected(SHOP, "shop")
 
-    def test_a_host_of_its_languages_is_its_own(self, client, settings, served):
+    def test_a_host_of_its_languages_is_its_own(self, client, configure, served):
         """Where robots.txt has to name the sitemaps that list it."""
         own = {"LANGUAGE_ORIGINS": {"de": "https://blog.de.example"}}
-        configure(settings, SITES={**SITES, "blog": {"BASE_URL": BLOG, **own}})
+        configure(SITES={**SITES, "blog": {"BASE_URL": BLOG, **own}})
         response = client.get("/robots.txt", headers={"Host": "blog.de.example"})
         assert f"Sitemap: {BLOG}/sitemap.xml" in response.text
         response = client.get("/sitemap.xml", headers={"Host": "blog.de.example"})
         assert f"<loc>{BLOG}/" in response.text
         assert SHOP not in response.text
 
-    def test_robots_txt_names_the_index_of_its_host(self, client, settings, served):
+    def test_robots_txt_names_the_index_of_its_host(self, client, configure, served):
         """And has the rules of its site, or there is none."""
         own = {"RULES": [{"DISALLOW": "/drafts"}]}
         sites = {**SITES, "blog": {"BASE_URL": BLOG, "ROBOTS": own}}
-        configure(settings, SITES=sites)
+        configure(SITES=sites)
         shop = client.get("/robots.txt", headers={"Host": "shop.example"})
         blog = client.get("/robots.txt", headers={"Host": "blog.example"})
         assert f"Sitemap: {SHOP}/sitemap.xml" in shop.text
         assert f"Sitemap: {BLOG}/sitemap.xml" in blog.text
         assert ["/drafts" in it.text for it in (shop, blog)] == [False, True]
-        configure(settings, ROBOTS=None)
+        configure(ROBOTS=None)
         assert client.get("/robots.txt", headers={"Host": "shop.example"}).status_code
         found = [
             client.get("/robots.txt", headers={"Host": host}).status_code
@@ -236,7 +235,7 @@ class TestServing:
         ]
         assert found == [404, 200]
 
-    def test_a_key_file_is_at_the_host_of_its_site(self, client, settings):
+    def test_a_key_file_is_at_the_host_of_its_site(self, client, configure):
         keys = {"shop": KEY, "blog": OTHER_KEY}
         sites = {
             name: {
@@ -247,7 +246,7 @@ class TestServing:
             }
             for name, site in SITES.items()
         }
-        configure(settings, SITES=sites, NOTIFY=True)
+        configure(SITES=sites, NOTIFY=True)
         found = [
             client.get(f"/{key}.txt", headers={"Host": host}).status_code
             for key in keys.values()
@@ -323,10 +322,10 @@ class TestBuilding:
         report = json.loads(capsys.readouterr().out)
         assert [row["section"] for row in report["sections"]] == ["products", "books"]
 
-    def test_a_site_that_fails_keeps_back_no_other(self, settings):
+    def test_a_site_that_fails_keeps_back_no_other(self, configure):
         call_command("build_sitemaps", verbosity=0)
         moved = {**SITES, "shop": {"BASE_URL": "https://new.example"}}
-        configure(settings, SITES=moved)
+        configure(SITES=moved)
         Book.objects.create(author=Author.objects.get(name="blog"), slug="new")
         with pytest.raises(CommandError, match=r"^shop: .*--move-origin"):
             call_command("build_sitemaps", verbosity=0)
@@ -357,9 +356,9 @@ class TestBuilding:
         with pytest.raises(CommandError, match="not listed"):
             call_command("explain_url", f"{SHOP}/books/of-blog/")
 
-    def test_a_prune_of_one_leaves_the_files_of_all(self, settings):
+    def test_a_prune_of_one_leaves_the_files_of_all(self, settings, configure):
         """Not even of pages of the same section and number."""
-        configure(settings, PRUNE_SECONDS=0, LEASE_SECONDS=2)
+        configure(PRUNE_SECONDS=0, LEASE_SECONDS=2)
         call_command("build_sitemaps", verbosity=0)
         before = files()
         for _ in range(2):
@@ -470,11 +469,10 @@ class TestTracking:
 
 class TestNotifying:
     @pytest.fixture(autouse=True)
-    def engines(self, settings) -> Iterator[None]:
+    def engines(self, configure) -> Iterator[None]:
         """Have one engine for all."""
         engine = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         configure(
-            settings,
             ENGINES={"recording": engine},
             NOTIFY=True,
             NOTIFY_DELAY_SECONDS=0,
@@ -522,10 +520,10 @@ class TestNotifying:
         call_command("notify_search_engines", url, verbosity=0)
         assert RecordingEngine.told() == [url]
 
-    def test_a_site_may_have_engines_of_its_own(self, settings):
+    def test_a_site_may_have_engines_of_its_own(self, configure):
         """Or none."""
         sites = {**SITES, "shop": {"BASE_URL": SHOP, "ENGINES": {}}}
-        configure(settings, SITES=sites)
+        configure(SITES=sites)
         call_command("build_sitemaps", verbosity=0)
         Product.objects.get(slug="product-00003").delete()
         call_command("build_sitemaps", verbosity=0)
@@ -535,7 +533,7 @@ class TestNotifying:
 
 
 @pytest.fixture
-def contrib(settings: Any) -> Iterator[Any]:
+def contrib(settings: Any, configure: Any) -> Iterator[Any]:
     """Have django.contrib.sites with the two sites as rows; return its model."""
     installed = [*settings.INSTALLED_APPS, "django.contrib.sites"]
     with override_settings(INSTALLED_APPS=installed):
@@ -546,7 +544,7 @@ def contrib(settings: Any) -> Iterator[Any]:
         Site.objects.clear_cache()
         Site.objects.create(pk=1, domain="shop.example", name="Shop")
         Site.objects.create(pk=2, domain="blog.example", name="Blog")
-        configure(settings, SITES="contrib.sites")
+        configure(SITES="contrib.sites")
         yield Site
         Site.objects.clear_cache()
         with connection.schema_editor() as editor:

@@ -18,7 +18,6 @@ from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.models import Page, pages
 from django_sitemaps_plus.serving import robots_txt
 from tests.support import key_files
-from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.testapp.models import Product
 
@@ -72,7 +71,7 @@ PATHS = {
 
 
 @pytest.fixture
-def site(sections, settings, monkeypatch) -> None:
+def site(sections, configure, monkeypatch) -> None:
     """Have a section that is built, with a merged page, and one that is not.
 
     The first index has no place for all of them, so there is a second.
@@ -80,7 +79,6 @@ def site(sections, settings, monkeypatch) -> None:
     for module in (replan, pages):
         monkeypatch.setattr(module, "MAX_ENTRIES", 1)
     configure(
-        settings,
         LIVE_CACHE_SECONDS=60,
         ROBOTS={"RULES": {"DISALLOW": "/admin/"}},
         ENGINES=key_files.ENGINES,

@@ -16,7 +16,6 @@ from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import IndexNow
 from tests.integration.notifications.tellers import KEY
 from tests.support.builds import build_and_relay
-from tests.support.configuring import configure
 from tests.support.servers.engine import (
     EngineProgram,
     count_accepted,
@@ -90,10 +89,10 @@ def engine(
 
 
 @pytest.fixture
-def broker(valkey: Valkey, settings: Any) -> Iterator[Valkey]:
+def broker(valkey: Valkey, settings: Any, configure: Any) -> Iterator[Valkey]:
     """Give the server of cache and broker, which may be killed."""
     with celery_on(Broker(valkey.url), valkey.url_of(1), settings):
-        configure(settings, LEASE_SECONDS=1)
+        configure(LEASE_SECONDS=1)
         yield valkey
         if not valkey.is_running():
             valkey.start()

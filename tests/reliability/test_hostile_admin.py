@@ -16,7 +16,6 @@ import django_sitemaps_plus
 from django_sitemaps_plus.diagnostics.metrics import METRICS
 from django_sitemaps_plus.models import Exclusion, Page, Section
 from django_sitemaps_plus.testing import temporary_registry
-from tests.support.configuring import configure
 
 from .tools.hostile import HOSTILE, Markup, storable
 from .tools.hostile_rows import FEEDS, Small, engine_names, fill, names
@@ -124,7 +123,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_what_requests_say_stays_text(name, settings, sections, admin_client, quiet):
+def test_what_requests_say_stays_text(name, configure, sections, admin_client, quiet):
     """Or is refused: each string is in one of the parameters."""
     at = [*ASKED].index(name)
     strings = storable(HOSTILE)[at :: len(ASKED)]
@@ -134,7 +133,7 @@ def test_what_requests_say_stays_text(name, settings, sections, admin_client, qu
         strings = [it for it in strings if "\x00" not in it]
     elif name != "q":
         strings = names(strings)
-    configure(settings, ENGINES=dict.fromkeys(["word", *strings], FEEDS))
+    configure(ENGINES=dict.fromkeys(["word", *strings], FEEDS))
     sections.register("products", Small)
     add([1])
     for section in ["word", *names(strings)]:
@@ -158,7 +157,7 @@ def test_urls_that_cannot_be_submitted_stay_text(admin_client):
         assert found.parts - usual.parts == set()
 
 
-def test_names_of_sites_stay_text(settings, sections, admin_client, quiet):
+def test_names_of_sites_stay_text(configure, sections, admin_client, quiet):
     """On every page, with one section and one engine each."""
     found = []
     engine = FEEDS
@@ -168,7 +167,7 @@ def test_names_of_sites_stay_text(settings, sections, admin_client, quiet):
     for words in (HARMLESS[: len(strings)], strings):
         origins = [f"https://s{number}.example" for number in range(len(words))]
         sites = {it: {"BASE_URL": o} for it, o in zip(words, origins, strict=True)}
-        configure(settings, SITES=sites, BASE_URL=None, ENGINES={"one": engine})
+        configure(SITES=sites, BASE_URL=None, ENGINES={"one": engine})
         Section.objects.all().delete()
         for it in words:
             row = Section.objects.create(site=it, name="products", hold_reason="x")

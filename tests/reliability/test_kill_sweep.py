@@ -18,7 +18,6 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.publishing.sync import repair
-from tests.support.configuring import configure
 
 from .tools.killing import run_killed
 from .tools.public import (
@@ -68,7 +67,7 @@ def test_killed_at_any_step(
     media_root,
     tmp_path,
     figures,
-    settings,
+    configure,
     no_flush,
 ):
     """The old set or part of the new one is there, and a build finishes the job.
@@ -77,7 +76,7 @@ def test_killed_at_any_step(
     """
     # With plain files beside the others where pages vanish and change.
     has_plain = prepare is deletions_and_merges
-    configure(settings, PUBLIC_PLAIN=has_plain)
+    configure(PUBLIC_PLAIN=has_plain)
     prepare()
     before, after = set(published_urls()), set(table())
     earlier = {hash_of(data) for data in public_files(media_root).values()}

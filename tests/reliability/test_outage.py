@@ -14,7 +14,6 @@ from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
-from tests.support.configuring import configure
 from tests.support.servers.engine import Heard, LocalEngine
 from tests.support.servers.engine_rules import BAIDU_TOKEN
 
@@ -106,7 +105,7 @@ def test_an_outage_of_two_days(number, outage, settings, figures):
     assert len(batches) <= 20
 
 
-def test_an_outage_of_two_days_for_three_hosts(outage, settings, figures):
+def test_an_outage_of_two_days_for_three_hosts(outage, configure, figures):
     """Each host has pauses of its own, and a request is about one host.
 
     Of an engine that takes any of them: to IndexNow the others would need a key file.
@@ -114,7 +113,7 @@ def test_an_outage_of_two_days_for_three_hosts(outage, settings, figures):
     options = {"token": BAIDU_TOKEN, "endpoint": f"{outage.engine.url}/baidu/urls"}
     backend = "django_sitemaps_plus.notifications.Baidu"
     engines = {"baidu": {"BACKEND": backend, "OPTIONS": options}}
-    configure(settings, ENGINES=engines, NOTIFY=True)
+    configure(ENGINES=engines, NOTIFY=True)
     urls = [f"https://{host}/{number}/" for host in HOSTS for number in range(100)]
     during = Counter(map(_host, outage.sweep(urls, seed := some_seed(1))))
     heard = outage.end(urls)

@@ -27,7 +27,6 @@ from django_sitemaps_plus.models import (
     Page,
     Section,
 )
-from tests.support.configuring import configure
 from tests.support.key_files import ENGINES
 from tests.support.leaks import everything_in_database
 from tests.support.testapp.models import Product
@@ -100,12 +99,12 @@ def test_who_may_is_said_of_every_url():
 
 
 @pytest.fixture
-def rows(settings: Any, sections: Any) -> dict[str, int]:
+def rows(settings: Any, configure: Any, sections: Any) -> dict[str, int]:
     """Have something for every action to do; return the keys that paths name."""
     settings.ROOT_URLCONF = __name__
     parked = {"BACKEND": ENGINES["keyed"]["BACKEND"], "OPTIONS": {"key": "f" * 16}}
     engines = {**ENGINES, "parked": parked}
-    configure(settings, ENGINES=engines, ROBOTS={}, NOTIFY=True)
+    configure(ENGINES=engines, ROBOTS={}, NOTIFY=True)
     add(range(1, 4))
     sections.register("products", DatedSource)
     build()

@@ -13,7 +13,6 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine, temporary_registry
 from tests.support.builds import build_and_relay
-from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
 from .tools.shop import IS_SOAK, ORIGIN, SEEDS, STEP, PlainSource, some_seed, stock
@@ -96,10 +95,9 @@ class Editor:
 
 @pytest.mark.parametrize("number", SEEDS)
 @pytest.mark.parametrize("how", ["full", "audit"])
-def test_edits_that_nobody_told(number, how, sections, settings, figures):
+def test_edits_that_nobody_told(number, how, sections, configure, figures):
     """Neither more nor less than what differs is told."""
     configure(
-        settings,
         ENGINES={
             "recording": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         },

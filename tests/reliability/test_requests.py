@@ -15,7 +15,6 @@ from django.test import Client
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, State
-from tests.support.configuring import configure
 from tests.support.key_files import ENGINES
 from tests.support.testapp.models import Product
 
@@ -53,10 +52,10 @@ class Watch:
 
 
 @pytest.fixture
-def site(sections: Any, settings: Any) -> None:
+def site(sections: Any, configure: Any) -> None:
     """Have a section that is built, one that is served live, and one in between."""
     files = {"ROBOTS": {}, "ENGINES": ENGINES}
-    configure(settings, **files)
+    configure(**files)
     publish(60, name="built")
     # Pages 2 and 3 become one, and page 6 is left without entries.
     Product.objects.filter(pk__gt=11 * STEP, pk__lt=28 * STEP).delete()

@@ -13,7 +13,6 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay, pass_grace
-from tests.support.configuring import configure
 from tests.support.testapp.models import Author, Book
 
 from .tools.killing import run_killed
@@ -77,12 +76,12 @@ def save_some(chance: random.Random, number: int) -> set[str]:
 
 @pytest.mark.parametrize("number", SEEDS)
 def test_versions_that_build_and_save_in_turn(
-    number, sections, settings, media_root, no_flush, quiet, figures
+    number, sections, configure, media_root, no_flush, quiet, figures
 ):
     """Nothing is marked to and fro, lost in the end, or announced for nothing."""
     engine = "django_sitemaps_plus.testing.RecordingEngine"
     waits = {"NOTIFY_DELAY_SECONDS": 0, "NOTIFY_INTERVAL_SECONDS": 0}
-    configure(settings, ENGINES={"it": {"BACKEND": engine}}, NOTIFY=True, **waits)
+    configure(ENGINES={"it": {"BACKEND": engine}}, NOTIFY=True, **waits)
     RecordingEngine.clear()
     chance = random.Random(seed := some_seed(number))
     authors = [Author.objects.create(name="known") for _ in range(AUTHORS)]

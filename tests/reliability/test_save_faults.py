@@ -13,7 +13,6 @@ from django.db import transaction
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.tracking import known
-from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
 from .tools import saving
@@ -30,10 +29,9 @@ KEYS = range(0, TRIES * len(CONTEXTS) * STEP, STEP)
 
 
 @pytest.fixture(autouse=True)
-def engine(settings: Any) -> None:
+def engine(configure: Any) -> None:
     """Have an engine, which is to be told."""
     configure(
-        settings,
         ENGINES={"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
         NOTIFY=True,
     )
@@ -41,7 +39,7 @@ def engine(settings: Any) -> None:
 
 @pytest.fixture(params=["built", "not built", "not read", "in a test run"])
 def changes(
-    request: pytest.FixtureRequest, sections: Any, fault: str, settings: Any
+    request: pytest.FixtureRequest, sections: Any, fault: str, configure: Any
 ) -> int:
     """Have a section; return how many changes are recorded of a save.
 
@@ -58,9 +56,9 @@ def changes(
     sections.unregister("products")
     sections.register("products", SOURCES.get(fault, PlainSource))
     if request.param == "not read":
-        configure(settings, ENGINES={}, NOTIFY=False)
+        configure(ENGINES={}, NOTIFY=False)
     elif request.param == "in a test run":
-        configure(settings, TRACK=None)
+        configure(TRACK=None)
     is_read = request.param in ("built", "not built")
     return 1 if is_read and fault not in LOSING else 0
 

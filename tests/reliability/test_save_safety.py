@@ -14,7 +14,6 @@ import pytest
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
-from tests.support.configuring import configure
 from tests.support.servers.asked import Asked, start_asked
 from tests.support.servers.programs import HOST
 from tests.support.servers.workers import Broker, environment
@@ -53,11 +52,10 @@ def save(process: Asked, context: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def unbuilt(sections, settings) -> None:
+def unbuilt(sections, configure) -> None:
     """Have a section without pages, whose changes engines are told of."""
     stock(5)
     configure(
-        settings,
         EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor",
         ENGINES={"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
         NOTIFY=True,

@@ -12,7 +12,6 @@ from django.db.models import F
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.claims import BATCH_PAGES
-from tests.support.configuring import configure
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import sweeping, working
 from tests.support.testapp.models import Product
@@ -58,13 +57,13 @@ class SlowSource(PlainSource):
         return f"/products/{item.slug}/"
 
 
-def test_beats_and_refreshes_at_once(celery, sections, settings, figures):
+def test_beats_and_refreshes_at_once(celery, sections, configure, figures):
     """No claim is taken over, and each request has a build of its own page after it.
 
     No other request asks for that page, so nobody makes up for one that is lost.
     """
     # No lease ends, however slow the machine: nobody dies.
-    configure(settings, LEASE_SECONDS=600)
+    configure(LEASE_SECONDS=600)
     publish(ASKED * LIMIT, SlowSource)
     pages = Page.objects.of("default", "products").order_by("number")
     keys = dict(zip(pages.values_list("pk", flat=True), _first_keys(), strict=True))

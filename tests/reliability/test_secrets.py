@@ -24,7 +24,6 @@ from django_sitemaps_plus.notifications.configuration import _engines_of as made
 from django_sitemaps_plus.notifications.configuration import get_engine, get_engines
 from django_sitemaps_plus.notifications.http import client as our_http
 from tests.support.builds import build_and_relay
-from tests.support.configuring import configure
 from tests.support.leaks import everything_in_redis
 from tests.support.servers import engine_rules
 from tests.support.servers.engine import LocalEngine
@@ -67,7 +66,7 @@ def watch(caplog, capsys, monkeypatch, settings) -> Watch:
 
 
 @pytest.fixture
-def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
+def engines(engine, tmp_path, configure, monkeypatch) -> LocalEngine:
     """Configure every engine, each with a secret that the local one knows."""
     for name, value in (("BING_KEY", BING), ("YANDEX_TOKEN", YANDEX)):
         monkeypatch.setattr(engine_rules, name, value)
@@ -75,7 +74,6 @@ def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
     account = tmp_path / "account.json"
     account.write_text(json.dumps(make_service_account(engine.state)))
     configure(
-        settings,
         ENGINES=engines_of(engine, account),
         MONITORING_TOKEN=MONITORS,
         NOTIFY=True,
@@ -87,7 +85,7 @@ def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
 
 
 @pytest.fixture
-def workers(valkey, settings) -> Iterator[str]:
+def workers(valkey, settings, configure) -> Iterator[str]:
     """Let messages to workers, and the cache, be on one server; give its address."""
     settings.CACHES = {
         "default": {
@@ -96,9 +94,7 @@ def workers(valkey, settings) -> Iterator[str]:
         }
     }
     configure(
-        settings,
-        EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor",
-        LIVE_CACHE_SECONDS=60,
+        EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor", LIVE_CACHE_SECONDS=60
     )
     with messages_to(Broker(valkey.url)):
         yield valkey.url
@@ -196,13 +192,10 @@ def parked() -> list[EngineHost]:
 
 
 @pytest.mark.parametrize("kind", [Leaky, LeakyFeeds])
-def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, watch):
+def test_an_engine_that_raises_is_not_quoted(kind, configure, sections, client, watch):
     """Of its error the log has the kind and the lines, and nobody else has more."""
     configure(
-        settings,
-        NOTIFY=True,
-        NOTIFY_DELAY_SECONDS=0,
-        ENGINES=configured(kind, token=TRACE),
+        NOTIFY=True, NOTIFY_DELAY_SECONDS=0, ENGINES=configured(kind, token=TRACE)
     )
     add(range(1, 4))
     sections.register("products", PlainSource)
@@ -220,13 +213,13 @@ def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, w
 
 @pytest.mark.parametrize("name", BAD)
 def test_options_that_cannot_work_are_not_quoted(
-    name, settings, client, watch, monkeypatch
+    name, configure, client, watch, monkeypatch
 ):
     """By checks, commands, views, or what tools collect of their errors."""
     # A debug page shows settings as well, of which Django hides those with the name
     # of a secret; here others hold one.
     monkeypatch.setattr(SafeExceptionReporterFilter, "get_safe_settings", dict)
-    configure(settings, NOTIFY=True, ENGINES=BAD[name])
+    configure(NOTIFY=True, ENGINES=BAD[name])
     watch.call(call_command, "check", "--deploy", "--database", "default")
     watch.call(get_engine, "one")
     watch.call(call_command, "notify_search_engines")

@@ -23,7 +23,6 @@ from django.test import Client
 from django_sitemaps_plus import planning
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
-from tests.support.configuring import configure
 from tests.support.servers.valkey import Valkey
 from tests.support.testapp.models import Product
 
@@ -186,9 +185,9 @@ def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def notes(sections, settings, tmp_path) -> Path:
+def notes(sections, configure, tmp_path) -> Path:
     """Have a section that is not built; give where its source leaves its notes."""
-    configure(settings, LIVE_CACHE_SECONDS=60)
+    configure(LIVE_CACHE_SECONDS=60)
     stock(30, type("NotedSource", (SlowSource,), {"notes": tmp_path}))
     return tmp_path
 
@@ -253,9 +252,9 @@ def test_one_render_for_each_process_without_a_shared_cache(notes, told):
 
 
 @pytest.fixture
-def plans(sections, settings, tmp_path) -> Path:
+def plans(sections, configure, tmp_path) -> Path:
     """Have a section whose plan takes time; give where its source leaves its notes."""
-    configure(settings, LIVE_CACHE_SECONDS=60)
+    configure(LIVE_CACHE_SECONDS=60)
     stock(30, type("NotedPlanSource", (SlowPlanSource,), {"notes": tmp_path}))
     return tmp_path
 

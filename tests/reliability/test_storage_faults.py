@@ -17,7 +17,6 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus.building.build import build
-from tests.support.configuring import configure
 from tests.support.servers.workers import ROOT, environment
 from tests.support.testapp.models import Product
 
@@ -86,11 +85,11 @@ def test_files(
     media_root,
     tmp_path,
     figures,
-    settings,
+    configure,
     no_flush,
 ):
     """Full, broken or forbidden at any step: told with its cause, and mended."""
-    configure(settings, PUBLIC_PLAIN=True)
+    configure(PUBLIC_PLAIN=True)
     prepare()
     sweep = Sweep("files", media_root, tmp_path)
     sweep.run(ERRORS, is_persistent=is_persistent)
@@ -98,10 +97,12 @@ def test_files(
 
 
 @pytest.mark.parametrize("is_persistent", [False, True], ids=["once", "on"])
-def test_s3(is_persistent, sections, media_root, tmp_path, figures, settings, moto):
+def test_s3(
+    is_persistent, sections, media_root, tmp_path, figures, settings, configure, moto
+):
     """Errors, refusals and timeouts of the service, whatever it was asked."""
     settings.STORAGES = {**settings.STORAGES, "sitemaps": moto.storage()}
-    configure(settings, STORAGE="sitemaps")
+    configure(STORAGE="sitemaps")
     edits_and_a_split()
     sweep = Sweep("s3", media_root, tmp_path)
     sweep.run(S3_ERRORS, is_persistent=is_persistent)

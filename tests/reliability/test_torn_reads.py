@@ -23,7 +23,6 @@ from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
-from tests.support.configuring import configure
 from tests.support.servers.nginx import start_nginx
 from tests.support.testapp.models import Product
 
@@ -132,9 +131,9 @@ def note(readings: Readings, figures: Callable[..., None], who: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".gz", ""], ids=["gzip", "plain"])
-def test_public_files(versions, media_root, figures, settings, suffix):
+def test_public_files(versions, media_root, figures, configure, suffix):
     """Opened by their public names, while these get other files."""
-    configure(settings, PUBLIC_PLAIN=not suffix)
+    configure(PUBLIC_PLAIN=not suffix)
     readings = published(versions)
     fetches = [from_files(media_root / "sitemaps" / "public", suffix)] * 3
     with running(republish):
@@ -172,11 +171,11 @@ def test_nginx(versions, media_root, figures):
 
 
 @pytest.mark.parametrize("server", ["moto", "seaweedfs"] if IS_SOAK else ["moto"])
-def test_s3(versions, figures, settings, request, server):
+def test_s3(versions, figures, settings, configure, request, server):
     """Through the view, and by the name that a row gave."""
     s3 = request.getfixturevalue(server)
     settings.STORAGES = {**settings.STORAGES, "sitemaps": s3.storage()}
-    configure(settings, STORAGE="sitemaps")
+    configure(STORAGE="sitemaps")
     readings = published(versions)
     with serving() as address, running(republish):
         fetches = [FromServer(address), from_storage]

@@ -14,7 +14,6 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.testing import temporary_registry
 from django_sitemaps_plus.tracking import known
-from tests.support.configuring import configure
 from tests.support.testapp.models import Author
 
 from .tools.shop import IS_SOAK
@@ -50,9 +49,9 @@ def added_queries(work: Callable[[], object]) -> int:
     return with_us - without
 
 
-def test_creates_and_deletes_in_tests_of_a_project(settings):
+def test_creates_and_deletes_in_tests_of_a_project(configure):
     """With the default of TRACK, in one transaction, as in a TestCase."""
-    configure(settings, TRACK=None)
+    configure(TRACK=None)
 
     @transaction.atomic
     def work() -> None:

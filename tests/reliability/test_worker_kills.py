@@ -15,7 +15,6 @@ from django_sitemaps_plus import tasks
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Publication
 from django_sitemaps_plus.publishing import prune
-from tests.support.configuring import configure
 from tests.support.servers.programs import wait_until
 from tests.support.servers.workers import messages_to, start_worker
 
@@ -60,10 +59,10 @@ def unnamed_files(media: Any) -> set[str]:
 
 
 @pytest.fixture
-def short_times(settings: Any, monkeypatch: Any) -> None:
+def short_times(configure: Any, monkeypatch: Any) -> None:
     """Have leases of a second, and files that go as soon."""
     monkeypatch.setattr(prune, "MARGIN", timedelta(0))
-    configure(settings, LEASE_SECONDS=1, PRUNE_SECONDS=0, WAKE_SECONDS=0)
+    configure(LEASE_SECONDS=1, PRUNE_SECONDS=0, WAKE_SECONDS=0)
 
 
 @pytest.mark.parametrize("number", SEEDS)

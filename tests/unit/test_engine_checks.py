@@ -184,8 +184,8 @@ class TestUnannouncedSaves:
             ({}, {"ENGINES": {"one": engine("Ping", endpoint="https://x.io/")}}, []),
         ],
     )
-    def test_of_a_model(self, settings, sections, attributes, given, expected):
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+    def test_of_a_model(self, configure, sections, attributes, given, expected):
+        configure(**given)
         declared = {"model": Product, "location": Route("product-detail", slug="slug")}
         sections.register("some", type("Some", (ModelSource,), declared | attributes))
         sections.register("views", type("Views", (ViewSource,), {"views": ["home"]}))

@@ -14,7 +14,6 @@ from django_sitemaps_plus.conf import AppSettings, Site
 from django_sitemaps_plus.site_urls import has_feed, stylesheet_url
 from django_sitemaps_plus.testing import temporary_registry
 from tests.integration.sources import contrib_zoo
-from tests.support.configuring import configure
 
 SITE = Site("default", "https://shop.example", "/app/")
 INSTALLED = modify_settings(INSTALLED_APPS={"append": "django.contrib.staticfiles"})
@@ -69,9 +68,9 @@ class Remote(InMemoryStorage):
         ("https://cdn.example/own.css", "https://cdn.example/own.css"),
     ],
 )
-def test_it_may_be_another(settings: Any, value, expected):
+def test_it_may_be_another(settings: Any, configure: Any, value, expected):
     settings.STATIC_URL = "/static/"
-    configure(settings, STYLESHEET=value)
+    configure(STYLESHEET=value)
     assert stylesheet_url(SITE) == expected
 
 

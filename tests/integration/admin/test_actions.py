@@ -18,11 +18,8 @@ from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
-
-pytestmark = pytest.mark.django_db
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
 
@@ -47,11 +44,11 @@ class Engine(RecordingEngine):
 
 
 @pytest.fixture
-def woken(settings: Any) -> Any:
+def woken(configure: Any) -> Any:
     """Have workers and an engine; return what the workers were woken for."""
     engine = {"BACKEND": f"{__name__}.Engine"}
     path = f"{__name__}.Listening"
-    configure(settings, EXECUTOR=path, ENGINES={"one": engine}, NOTIFY=True)
+    configure(EXECUTOR=path, ENGINES={"one": engine}, NOTIFY=True)
     Engine.clear()
     Listening.woken.clear()
     return Listening.woken
@@ -232,8 +229,8 @@ class TestEngines:
         assert words in answer.text
         assert not Delivery.objects.exists()
 
-    def test_a_site_that_notifies_nobody_says_why(self, client, ask, settings, woken):
-        configure(settings, NOTIFY=False)
+    def test_a_site_that_notifies_nobody_says_why(self, client, ask, configure, woken):
+        configure(NOTIFY=False)
         answer = client.get(f"{DASHBOARD}actions/submit/")
         assert "NOTIFY&#x27;] is False" in answer.text
 
@@ -248,11 +245,11 @@ def test_each_is_logged_in_the_history(ask, pages, woken):
     assert message == "Pause: one (https://example.com)"
 
 
-def test_several_sites_are_kept_apart(ask, settings, sections, woken):
+def test_several_sites_are_kept_apart(ask, configure, sections, woken):
     """A request names its site; one of another name is not found."""
     addresses = {"a": "https://a.example", "b": "https://b.example"}
     sites = {name: {"BASE_URL": it} for name, it in addresses.items()}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SITES": sites}
+    configure(SITES=sites)
     ask("pause", engine="one", site="b")
     assert list(EngineHost.objects.values_list("site", "host")) == [("b", "b.example")]
 

@@ -17,10 +17,7 @@ from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Figure, Page, Section
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
-
-pytestmark = pytest.mark.django_db
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
 PATHS = {
@@ -42,7 +39,7 @@ _LATIN = re.compile("[A-Za-z]{3}")
 
 
 @pytest.fixture
-def show(client: Any, settings: Any) -> Any:
+def show(client: Any, settings: Any, configure: Any) -> Any:
     """Return what gives a page in a language, as a tree."""
     client.force_login(User.objects.create_superuser("ada"))
     middleware = "django.middleware.locale.LocaleMiddleware"
@@ -50,7 +47,7 @@ def show(client: Any, settings: Any) -> Any:
     settings.LANGUAGES = [("en", "English"), ("de", "German"), ("he", "Hebrew")]
     settings.USE_THOUSAND_SEPARATOR = True
     engine = f"{RecordingEngine.__module__}.RecordingEngine"
-    configure(settings, ENGINES={"one": {"BACKEND": engine}})
+    configure(ENGINES={"one": {"BACKEND": engine}})
 
     def show(path: str, language: str) -> Any:
         response = client.get(path, headers={"accept-language": language})

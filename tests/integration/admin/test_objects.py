@@ -26,13 +26,10 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay, build_fully
-from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Label, Product
 from tests.support.urls import urlpatterns as usual
-
-pytestmark = pytest.mark.django_db
 
 INJECTED = "</script><script>alert(1)</script><a href=javascript:alert(1) onclick='x'>"
 
@@ -159,19 +156,19 @@ class TestPanel:
         assert "Not listed" in found
         assert "its published is False" in found
 
-    def test_it_says_what_engines_were_told(self, client, editor, products, settings):
+    def test_it_says_what_engines_were_told(self, client, editor, products, configure):
         backend = f"{RecordingEngine.__module__}.RecordingEngine"
-        configure(settings, ENGINES={"one": {"BACKEND": backend}})
+        configure(ENGINES={"one": {"BACKEND": backend}})
         Delivery.objects.want("default", "one", product_urls([3]))
         found = text(client.get(panel_of(products[3])))
         assert "oneit is asked next at" in found
         assert "oneit was never asked" in text(client.get(panel_of(products[4])))
 
-    def test_all_sites_are_shown(self, client, editor, sections, settings):
+    def test_all_sites_are_shown(self, client, editor, sections, configure):
         sites = {
             name: {"BASE_URL": f"https://{name}.example"} for name in ("one", "two")
         }
-        configure(settings, SITES=sites, BASE_URL=None)
+        configure(SITES=sites, BASE_URL=None)
         sections.register("products", limited(5, sites=["two"]))
         [product] = make_products(1)
         found = text(client.get(panel_of(product)))
@@ -183,18 +180,18 @@ class TestPanel:
         assert "No section" in text(client.get(panel_of(label)))
 
     @pytest.mark.parametrize("query", ["", "?part"])
-    def test_errors_become_sentences(self, client, editor, products, settings, query):
+    def test_errors_become_sentences(self, client, editor, products, configure, query):
         with fail_queries(lambda sql: "sitemaps_plus_page" in sql):
             found = text(client.get(panel_of(products[0], query)))
         assert "Nothing can be said: OperationalError" in found
-        configure(settings, BASE_URL="nonsense")
+        configure(BASE_URL="nonsense")
         assert "BASE_URL" in text(client.get(panel_of(products[0], query)))
 
-    def test_words_of_others_stay_words(self, client, editor, products, settings):
+    def test_words_of_others_stay_words(self, client, editor, products, configure):
         """In the reason, the name of the object, and what an engine said."""
         backend = f"{RecordingEngine.__module__}.RecordingEngine"
         engine = "<script>alert(1)</script>"
-        configure(settings, ENGINES={engine: {"BACKEND": backend}})
+        configure(ENGINES={engine: {"BACKEND": backend}})
         product = products[0]
         Product.objects.filter(pk=product.pk).update(name=INJECTED)
         exclude(product, by=INJECTED, note=INJECTED)

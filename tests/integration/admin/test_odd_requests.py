@@ -7,10 +7,6 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.configuring import configure
-
-pytestmark = pytest.mark.django_db
-
 DASHBOARD = "/desk/sitemaps_plus/dashboard/"
 EXCLUSIONS = "/desk/sitemaps_plus/exclusion/"
 
@@ -74,9 +70,9 @@ def test_odd_forms_are_answered(asked):
 
 
 @pytest.mark.parametrize("page", ["", "problems/"])
-def test_a_developer_needs_no_base_url(asked, sections, settings, page):
+def test_a_developer_needs_no_base_url(asked, sections, settings, configure, page):
     """With DEBUG the site is that of the request, as it is for the sitemaps."""
-    configure(settings, BASE_URL=None)
+    configure(BASE_URL=None)
     assert "Sitemap URLs have no origin" in asked.get(DASHBOARD + page).text
     settings.DEBUG = True
     shown = asked.get(DASHBOARD + page)

@@ -25,13 +25,10 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.sources.lines import LeftOut
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Label
 
 from . import staff
-
-pytestmark = pytest.mark.django_db
 
 ENGINE = {"BACKEND": f"{RecordingEngine.__module__}.RecordingEngine"}
 INJECTED = '</span></a><img src=x onerror=alert(1)><a href="javascript:alert(1)">\''
@@ -141,9 +138,9 @@ def test_a_link_opens_its_object(shown, publish, client):
     assert label.code not in {it.get("href") for it in links}
 
 
-def test_hostile_words_stay_words(shown, publish, settings):
+def test_hostile_words_stay_words(shown, publish, configure):
     """Of rows, errors, engines, targets and audits."""
-    configure(settings, ENGINES={"one": ENGINE})
+    configure(ENGINES={"one": ENGINE})
     make_products(3)
     section = publish(limited(3))
     fail(section)
@@ -168,9 +165,9 @@ def test_hostile_words_stay_words(shown, publish, settings):
     assert not any(name.startswith("on") or name == "style" for name in names)
 
 
-def test_buttons_are_those_that_the_user_may_press(shown, publish, settings, client):
+def test_buttons_are_those_that_the_user_may_press(shown, publish, configure, client):
     """What they lead to works; the command is there for all."""
-    configure(settings, ENGINES={"one": ENGINE})
+    configure(ENGINES={"one": ENGINE})
     make_products(3)
     fail(publish(limited(3)))
     Section.objects.filter(name="products").update(hold_reason="it would fall")
@@ -216,10 +213,10 @@ def test_the_findings_of_the_last_audit_are_shown(shown, publish):
     assert "Nothing needs you." in shown().text_content()
 
 
-def test_two_sites_are_told_apart(shown, settings, sections):
+def test_two_sites_are_told_apart(shown, configure, sections):
     """Each heading names its site, and a wrong setting is a sentence."""
     sites = {name: {"BASE_URL": f"https://{name}.example"} for name in ("a", "b")}
-    configure(settings, BASE_URL=None, SITES=sites)
+    configure(BASE_URL=None, SITES=sites)
     sections.register("products", limited(3))
     for name in sites:
         row = Section.objects.create(site=name, name="products", hold_reason="odd")
@@ -228,5 +225,5 @@ def test_two_sites_are_told_apart(shown, settings, sections):
         f"Sections and index: https://{name}.example (1)" for name in sites
     ]
     assert "--site b" in texts(shown().cssselect("article code"))[1]
-    configure(settings, BASE_URL=None, SITES=None)
+    configure(BASE_URL=None, SITES=None)
     assert "BASE_URL" in texts(shown().cssselect(".errornote"))[0]

@@ -33,13 +33,10 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.sites import in_force
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.faults import fail_open
 from tests.support.published import path_of
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Label
-
-pytestmark = pytest.mark.django_db
 
 DASH = "\N{EN DASH}"
 TABLE = "table[@class='sitemaps-entries']"
@@ -338,9 +335,9 @@ class TestShown:
         query = {"section": "products", "number": 1}
         assert client.get(path(name, **query)).status_code == 403
 
-    def test_each_site_has_its_own(self, sections, settings, admin_client):
+    def test_each_site_has_its_own(self, sections, configure, admin_client):
         sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
-        configure(settings, BASE_URL=None, SITES=sites)
+        configure(BASE_URL=None, SITES=sites)
         make_products(15)
         sections.register("products", limited(10, sites=["shop"]))
         sections.register("posts", limited(10, sites=["blog"]))

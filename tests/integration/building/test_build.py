@@ -21,7 +21,7 @@ from tests.support.published import age, objects, page_row, path_of, seen, serve
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
 
@@ -103,10 +103,12 @@ class TestFirstBuild:
         found = list(counts.values_list("entries", "skipped", "dropped"))
         assert found == [(2, 1, 0), (3, 0, 2)]
 
-    def test_another_storage_may_take_the_objects(self, products, settings, client):
+    def test_another_storage_may_take_the_objects(
+        self, products, settings, configure, client
+    ):
         memory = "django.core.files.storage.InMemoryStorage"
         settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": memory}}
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+        configure(STORAGE="sitemaps")
         live = client.get(PATHS[1]).content
         build_fully()
         assert storages["sitemaps"].exists(page_row("products", 1).object)

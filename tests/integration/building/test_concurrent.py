@@ -39,7 +39,6 @@ def published(sections: Any) -> None:
     rename("a")
 
 
-@pytest.mark.django_db
 def test_pages_that_nobody_took_over_are_flipped(published, client, monkeypatch):
     """Each page is fenced by itself; a batch is not lost for one of them."""
     real, calls = worker.build_page, itertools.count(1)
@@ -105,7 +104,6 @@ def test_one_waits_for_the_pages_of_the_other(published, client, monkeypatch):
     assert build().problems == []
 
 
-@pytest.mark.django_db
 def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
     """Its page is taken anew at once, and nobody waits for the end of its lease."""
     made = make_products(10)

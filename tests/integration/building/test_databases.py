@@ -18,7 +18,7 @@ from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def is_ours(sql: str) -> bool:

@@ -15,7 +15,7 @@ from django_sitemaps_plus.registry import registry
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 ROWS = 400
 
@@ -54,10 +54,10 @@ def test_no_more_than_half_goes(shop, crawl, tenths):
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_what_was_allowed_is_what_the_next_losses_are_measured_by(
-    shop, settings, waits
+    shop, configure, waits
 ):
     """Not by nothing, as if the section were new."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SHRINK_GUARD": 0.2}
+    configure(SHRINK_GUARD=0.2)
     thin_out(3)
     assert build().problems
     build(allow_shrink=True, waits=waits)

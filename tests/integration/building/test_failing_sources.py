@@ -15,8 +15,6 @@ from tests.support.published import age, page_row, seen
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 PATHS = tuple(f"/sitemap-products-{number}.xml" for number in (1, 2, 3))
 
 

@@ -21,8 +21,6 @@ from tests.support.published import age, page_row, seen, served
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 INDEX_PATH = "/sitemap.xml"
 PATHS = (INDEX_PATH, *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
 

@@ -13,7 +13,7 @@ from django_sitemaps_plus.models import Page
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture

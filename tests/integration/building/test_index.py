@@ -24,8 +24,6 @@ from tests.support.published import page_row
 from tests.support.shop import START, limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 PAGE = "https://example.com/sitemap-products-1.xml"
 
 

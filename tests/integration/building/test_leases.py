@@ -21,7 +21,7 @@ from tests.support.told import hearing
 
 from .overtaking import end_leases, rename
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture

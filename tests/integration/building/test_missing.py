@@ -18,8 +18,6 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from tests.support.builds import build_fully
 from tests.support.shop import limited, make_products
 
-pytestmark = pytest.mark.django_db
-
 GONE, KEPT = "/sitemap-gone-1.xml", "/sitemap-kept-1.xml"
 
 

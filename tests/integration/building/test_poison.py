@@ -20,8 +20,6 @@ from tests.support.shop import limited, make_products
 
 from .overtaking import end_leases
 
-pytestmark = pytest.mark.django_db
-
 POISON = 4
 
 
@@ -96,9 +94,9 @@ def test_pages_without_a_past_go_first(dirty_pages):
     assert builder(dirty_pages)[0] == [2, 3, 4, 5, 6, 7, 8]
 
 
-def test_a_page_that_fails_is_tried_once_however_long_the_build(sections, settings):
+def test_a_page_that_fails_is_tried_once_however_long_the_build(sections, configure):
     """Even where its claim is old by the time that the others are built."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 0}
+    configure(LEASE_SECONDS=0)
 
     def bad_first(self: Any, row: Any) -> float:
         return 7.0 if row.slug == "product-00000" else 0.5

@@ -13,7 +13,7 @@ from tests.support.builds import build_fully
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 #: What a database could take for something else, in a slug that no URL may have.
 ODD = 'it\'s "bad" \\ \x01 %s {} \U0001f600 '

@@ -13,7 +13,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section, prepared
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 #: How databases say that they read all pages.
 READS_ALL = re.compile(

@@ -21,8 +21,6 @@ from tests.support.testapp.models import Product
 
 from . import urls
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.mark.parametrize("path", ["all.xml", "index.xml", "own.xml", "own-index.xml"])
 def test_a_crawler_that_has_it_gets_a_304(path, client):

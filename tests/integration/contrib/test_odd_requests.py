@@ -7,7 +7,6 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 from lxml import etree
 
 from tests.integration.sources import contrib_zoo as zoo
@@ -15,8 +14,6 @@ from tests.reliability.tools.odd_requests import HEADERS, is_allowed
 from tests.support.shop import make_products
 
 from . import urls
-
-pytestmark = pytest.mark.django_db
 
 PATHS = ("index.xml", "all.xml", "sitemap-products.xml", "sitemap-gr%C3%B6%C3%9Fe.xml")
 ODD_PATHS = ("sitemap-x%00.xml", "sitemap-%F0%28.xml", "own.xml", "own-index.xml")

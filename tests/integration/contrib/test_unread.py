@@ -25,7 +25,7 @@ from tests.support.lazy import Lazy
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 TABLE, MISSING = Product._meta.db_table, "no_such_table"

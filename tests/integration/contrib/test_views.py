@@ -22,8 +22,6 @@ from tests.support.testapp.models import Product, Shop
 
 from . import urls
 
-pytestmark = pytest.mark.django_db
-
 KINDS = [*zoo.BY_KEY, *zoo.BY_POSITION, *zoo.OWN_PAGES]
 
 

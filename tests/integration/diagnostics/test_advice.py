@@ -19,7 +19,7 @@ from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Author, Book, Country, Product, Town
 from tests.support.urls import view
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.database
 
 SLUG_LINE = 'location = Route("product-detail", slug="slug")'
 

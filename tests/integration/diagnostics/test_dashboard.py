@@ -26,10 +26,9 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.configuring import configure
 from tests.support.shop import ProductSource
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 SITES = {name: {"BASE_URL": f"https://{name}.example"} for name in ("shop", "blog")}
 ENGINE = {"BACKEND": f"{RecordingEngine.__module__}.RecordingEngine"}
@@ -39,10 +38,10 @@ EXPIRED = timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
-def configured(settings: Any, sections: Any) -> None:
+def configured(configure: Any, sections: Any) -> None:
     """Have two sites, with two sections and two engines each."""
     engines = {"one": ENGINE, "two": ENGINE}
-    configure(settings, BASE_URL=None, SITES=SITES, ENGINES=engines)
+    configure(BASE_URL=None, SITES=SITES, ENGINES=engines)
     sections.register("products", ProductSource)
     sections.register("books", ProductSource)
 
@@ -267,9 +266,9 @@ def test_a_remedy_is_for_one_engine():
     assert commands == {command}
 
 
-def test_silence_is_explained(settings):
+def test_silence_is_explained(configure):
     """Only where there are engines that might be notified."""
-    configure(settings, NOTIFY=False)
+    configure(NOTIFY=False)
     assert "NOTIFY" in read().silence
-    configure(settings, ENGINES={})
+    configure(ENGINES={})
     assert read().silence == ""

@@ -24,7 +24,6 @@ from django_sitemaps_plus.models import Change, EngineHost, Page, Section
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support import urls
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.faults import fail_open, fail_queries, fail_save
 from tests.support.servers.workers import Broker, messages_to, start_worker
 from tests.support.shop import ProductSource, limited, make_products
@@ -37,10 +36,9 @@ INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first'
 
 
 @pytest.fixture(autouse=True)
-def site(settings: Any, sections: Any, tmp_path: Any) -> None:
+def site(settings: Any, configure: Any, sections: Any, tmp_path: Any) -> None:
     """Have a site in production, with a section, an engine and a shared cache."""
     configure(
-        settings,
         BASE_URL="https://shop.dev",
         ROBOTS={},
         NOTIFY=True,
@@ -146,15 +144,15 @@ class TestRowsInCaches:
 
 
 class TestSettings:
-    def test_a_message_of_a_check_has_its_hint(self, settings):
-        configure(settings, BASEURL="https://shop.dev")
+    def test_a_message_of_a_check_has_its_hint(self, configure):
+        configure(BASEURL="https://shop.dev")
         [found] = [it for it in doctor._settings(None) if it.ok is False]
         assert found.name == "settings: sitemaps_plus.E001"
         assert "unknown key 'BASEURL'" in found.text
         assert "Did you mean 'BASE_URL'?" in found.remedy
 
-    def test_a_warning_is_no_fault_and_may_be_silenced(self, settings):
-        configure(settings, ROBOTS={"RULES": [{"DISALLOW": "/sitemap"}]})
+    def test_a_warning_is_no_fault_and_may_be_silenced(self, settings, configure):
+        configure(ROBOTS={"RULES": [{"DISALLOW": "/sitemap"}]})
         [found] = doctor._settings(None)
         assert (found.name, found.ok) == ("settings: sitemaps_plus.W020", None)
         settings.SILENCED_SYSTEM_CHECKS = ["sitemaps_plus.W020"]
@@ -198,16 +196,16 @@ class TestDatabase:
 
 
 class TestOrigin:
-    def test_one_that_is_private_is_a_fault_in_production(self, settings):
-        configure(settings, BASE_URL="http://localhost:8000")
+    def test_one_that_is_private_is_a_fault_in_production(self, settings, configure):
+        configure(BASE_URL="http://localhost:8000")
         found = examined()["origin"]
         assert found.ok is False
         assert found.text == "search engines cannot reach http://localhost:8000"
         settings.DEBUG = True
         assert examined()["origin"].ok is None
 
-    def test_without_one_the_rest_is_examined(self, settings):
-        configure(settings, BASE_URL=None)
+    def test_without_one_the_rest_is_examined(self, configure):
+        configure(BASE_URL=None)
         found = examined()
         assert found["origin"].text == "Sitemap URLs have no origin"
         assert found["origin"].remedy.startswith("Set SITEMAPS_PLUS['BASE_URL']")
@@ -238,8 +236,8 @@ class TestSections:
         found = examined()
         assert found["section new"].text.endswith("not built, so it is served live")
 
-    def test_those_of_another_origin_are_a_cross(self, settings):
-        configure(settings, BASE_URL="https://other.dev")
+    def test_those_of_another_origin_are_a_cross(self, configure):
+        configure(BASE_URL="https://other.dev")
         found = examined()["sections"]
         assert found.text.endswith(
             "https://shop.dev; this process has https://other.dev"
@@ -282,25 +280,25 @@ class TestIndex:
         settings.DEBUG = True
         assert examined()["index"].ok
 
-    def test_a_redirect_is_named(self, settings):
+    def test_a_redirect_is_named(self, settings, configure):
         settings.MIDDLEWARE = ["django.middleware.security.SecurityMiddleware"]
         settings.SECURE_SSL_REDIRECT = True
         assert examined()["index"].ok
-        configure(settings, BASE_URL="http://shop.dev")
+        configure(BASE_URL="http://shop.dev")
         found = examined()["index"]
         assert found.text == "http://shop.dev/sitemap.xml answers 301"
         assert found.remedy.endswith("it leads: https://shop.dev/sitemap.xml")
 
-    def test_a_project_below_a_path_is_asked_there(self, settings):
-        configure(settings, BASE_URL="https://shop.dev/app", ROBOTS=None)
+    def test_a_project_below_a_path_is_asked_there(self, configure):
+        configure(BASE_URL="https://shop.dev/app", ROBOTS=None)
         build_fully()
         found = examined()
         assert found["index"].text == "https://shop.dev/app/sitemap.xml answers 200"
         assert found["key file of indexnow"].ok
 
-    def test_robots_of_the_project_may_name_it(self, settings):
+    def test_robots_of_the_project_may_name_it(self, settings, configure):
         """A web server may have one that this process does not see."""
-        configure(settings, ROBOTS=None)
+        configure(ROBOTS=None)
         found = examined()["robots.txt"]
         assert found.ok is None
         line = "Sitemap: https://shop.dev/sitemap.xml"
@@ -378,8 +376,8 @@ class TestWorkers:
                 assert said() == "the broker and a worker answer"
                 assert len(get_executor().workers()) == 2
 
-    def test_a_broker_that_is_down_is_a_cross(self, settings):
-        configure(settings, EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor")
+    def test_a_broker_that_is_down_is_a_cross(self, configure):
+        configure(EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor")
         with messages_to(Broker("redis://127.0.0.1:1/0")):
             found = examined()["workers"]
         assert found.ok is False
@@ -442,18 +440,17 @@ class TestEngines:
         )
         assert "notify_search_engines --retry" in found.remedy
 
-    def test_one_that_is_not_notified_here_is_no_fault(self, settings):
-        configure(settings, NOTIFY=False)
+    def test_one_that_is_not_notified_here_is_no_fault(self, configure):
+        configure(NOTIFY=False)
         found = examined()["engine indexnow"]
         assert found.ok is None
         assert found.text.endswith("not notified: SITEMAPS_PLUS['NOTIFY'] is False")
         assert "['NOTIFY'] to True" in found.remedy
 
-    def test_only_online_are_requests_sent(self, engine, settings):
+    def test_only_online_are_requests_sent(self, engine, configure):
         """Any answer of an engine will do; the index must be there."""
         options = {"key": KEY, "endpoint": f"{engine.url}/indexnow"}
         configure(
-            settings,
             BASE_URL=engine.url,
             ENGINES={"indexnow": {"BACKEND": INDEXNOW, "OPTIONS": options}},
         )

@@ -13,21 +13,19 @@ from django_sitemaps_plus.models import Change, Exclusion, Page, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay, build_fully
-from tests.support.configuring import configure
 from tests.support.rows import RowsElsewhere, make_tables
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Cafe
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 BACKEND = "django_sitemaps_plus.testing.RecordingEngine"
 
 
 @pytest.fixture
-def told(settings: Any) -> Any:
+def told(configure: Any) -> Any:
     """Return what gives the URLs that an engine gets by the next build."""
     configure(
-        settings,
         NOTIFY=True,
         NOTIFY_DELAY_SECONDS=0,
         NOTIFY_INTERVAL_SECONDS=0,

@@ -19,12 +19,11 @@ from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.models import Change, Delivery, Page, Section
 from tests.support.builds import build_and_relay, build_fully
-from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.shop import START, ProductSource, limited, make_products
 from tests.support.testapp.models import Author, Book, Cafe, Label, Place, Product
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.database
 
 ORIGIN = "https://example.com"
 URL = f"{ORIGIN}/products/product-00003/"
@@ -127,11 +126,11 @@ class TestListed:
 
     @pytest.mark.urls("tests.support.urls_i18n")
     def test_a_url_of_a_language_is_found_at_its_origin(
-        self, sections, products, settings
+        self, sections, products, configure
     ):
         """One of another host is not."""
         german = "https://example.de/de/products/product-00003/"
-        configure(settings, LANGUAGE_ORIGINS={"de": "https://example.de"})
+        configure(LANGUAGE_ORIGINS={"de": "https://example.de"})
         sections.register("products", limited(50, languages=["en", "de"]))
         [listing] = [it for it in explained(german).listings if it.url == german]
         assert listing.section == "products"
@@ -412,8 +411,8 @@ class TestDelays:
         assert lead.reasons[0].startswith("no change was recorded")
 
 
-def test_a_section_that_is_too_large_to_be_live_says_so(sections, products, settings):
-    configure(settings, LIVE_MAX_ROWS=1)
+def test_a_section_that_is_too_large_to_be_live_says_so(sections, products, configure):
+    configure(LIVE_MAX_ROWS=1)
     sections.register("products", Published)
     [reason] = reasons()
     assert reason == "the section is too large to be served before it is built"
@@ -434,11 +433,11 @@ def test_a_url_of_no_row_says_where_it_leads(sections, products, url, note):
     assert note in found.notes[0]
 
 
-def test_engines_have_what_they_answered(sections, products, settings):
+def test_engines_have_what_they_answered(sections, products, configure):
     """Each by its last answer; engines that take feeds are left out."""
     backend = "django_sitemaps_plus.testing.RecordingEngine"
     names = ("new", "waits", "fails", "accepts", "rejects", "forgets")
-    configure(settings, ENGINES={name: {"BACKEND": backend} for name in names})
+    configure(ENGINES={name: {"BACKEND": backend} for name in names})
     for name in names[1:]:
         Delivery.objects.want("default", name, [URL])
     now = timezone.now()
@@ -505,7 +504,7 @@ class TestCommand:
         Product.objects.get(slug="product-00003").save()
         assert "out of date: it waits for a build: run" in self.shown(URL)
 
-    def test_what_cannot_be_explained_has_one_sentence(self, sections, settings):
+    def test_what_cannot_be_explained_has_one_sentence(self, sections, configure):
         with pytest.raises(CommandError, match=r"is not an absolute http"):
             call_command("explain_url", "ftp://example.com/")
         with (
@@ -513,6 +512,6 @@ class TestCommand:
             pytest.raises(CommandError, match=r"^Nothing can be said: Operational"),
         ):
             call_command("explain_url", URL)
-        configure(settings, BASE_URL=None)
+        configure(BASE_URL=None)
         with pytest.raises(CommandError, match=r"no origin\. Set"):
             call_command("explain_url", URL)

@@ -12,7 +12,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.section_pages import History, read_history
 from django_sitemaps_plus.models import Figure
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 NOW = datetime(2026, 11, 25, 15, 20, tzinfo=UTC)
 HOUR = NOW.replace(minute=0)

@@ -15,17 +15,14 @@ from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page, Section
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
-
-pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def configured(settings: Any, sections: Any) -> None:
+def configured(configure: Any, sections: Any) -> None:
     """Have an engine and three pages of products."""
     backend = f"{RecordingEngine.__module__}.RecordingEngine"
-    configure(settings, ENGINES={"one": {"BACKEND": backend}})
+    configure(ENGINES={"one": {"BACKEND": backend}})
     make_products(25)
     sections.register("products", limited(10))
     build_fully()
@@ -82,9 +79,9 @@ def test_every_metric_has_its_number():
     assert found["sitemaps_plus_site_ok", "default"] == 0
 
 
-def test_sites_have_labels(settings):
+def test_sites_have_labels(configure):
     sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
-    configure(settings, BASE_URL=None, SITES=sites)
+    configure(BASE_URL=None, SITES=sites)
     found = samples()
     assert found["sitemaps_plus_site_ok", "shop"] == 1
     assert found["sitemaps_plus_parked_hosts", "blog", "one"] == 0

@@ -27,11 +27,10 @@ from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.sources.lines import LeftOut
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.configuring import configure
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Label, Shop
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 ENGINE = {"BACKEND": f"{RecordingEngine.__module__}.RecordingEngine"}
 
@@ -228,8 +227,8 @@ class TestOthers:
         assert [it.subject for it in found("rows")] == ["a b"]
         assert found("pages") == []
 
-    def test_an_engine_is_parked_and_has_rejected(self, settings):
-        configure(settings, ENGINES={"one": ENGINE, "two": ENGINE})
+    def test_an_engine_is_parked_and_has_rejected(self, configure):
+        configure(ENGINES={"one": ENGINE, "two": ENGINE})
         host = {"site": "default", "engine": "one", "host": "example.com"}
         EngineHost.objects.create(**host, parked_reason="no key")
         for number in range(60):
@@ -287,9 +286,11 @@ class TestOthers:
         assert sum([it.count for it in found("sections") + found("pages")]) == 5
 
 
-def test_it_is_bounded_whatever_the_size(sections, settings, django_assert_num_queries):
+def test_it_is_bounded_whatever_the_size(
+    sections, configure, django_assert_num_queries
+):
     """Neither queries nor what is shown grow with the pages."""
-    configure(settings, ENGINES={"one": ENGINE})
+    configure(ENGINES={"one": ENGINE})
     sections.register("others", ProductSource)
     section = Section.objects.create(site="default", name="products")
     reasons = [f"E: {letter * 9}" for letter in ascii_letters + "äöüéèß"]

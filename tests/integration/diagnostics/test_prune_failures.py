@@ -68,11 +68,11 @@ class Renaming(RefusingStorage):
 
 
 @pytest.fixture(params=[RefusingStorage])
-def storage(request: Any, sections: Any, settings: Any) -> Any:
+def storage(request: Any, sections: Any, settings: Any, configure: Any) -> Any:
     """Have old objects: three of each section, and one of the index."""
     backend = f"{__name__}.{request.param.__name__}"
     settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    configure(STORAGE="sitemaps")
     make_products(25)
     for name in SECTIONS:
         sections.register(name, limited(10))

@@ -82,8 +82,8 @@ class TestGrace:
             run()
         assert len(objects()) <= 3 * 7
 
-    def test_two_leases_at_least(self, products, settings):
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PRUNE_SECONDS": 0}
+    def test_two_leases_at_least(self, products, configure):
+        configure(PRUNE_SECONDS=0)
         pass_time()
         flip("a")
         pass_time(timedelta(seconds=110))

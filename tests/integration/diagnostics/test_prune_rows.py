@@ -238,10 +238,10 @@ def test_what_was_rejected_stays(everything):
     assert call("--verbosity", "0") == ""
 
 
-def test_no_delivery_is_passed_over_twice(settings, monkeypatch):
+def test_no_delivery_is_passed_over_twice(configure, monkeypatch):
     """Of millions that go, each batch begins where the one before it ended."""
     monkeypatch.setattr(base, "REMOVED_AT_ONCE", 2)
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
+    configure(ENGINES={})
     old = {"site": "default", "engine": "lost", "changed_at": timezone.now() - DAYS}
     Delivery.objects.bulk_create(
         [Delivery(target_hash=f"{number}", **old) for number in range(5)]

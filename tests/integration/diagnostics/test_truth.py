@@ -24,20 +24,19 @@ from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking.deploys import fingerprint
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 TOKEN = "0123456789abcdefXYZ"
 ENGINE = f"{RecordingEngine.__module__}.RecordingEngine"
 
 
 @pytest.fixture(autouse=True)
-def site(settings: Any, sections: Any) -> None:
+def site(configure: Any, sections: Any) -> None:
     """Have a built section, and an engine that takes feeds."""
     engines = {"one": {"BACKEND": ENGINE, "OPTIONS": {}}}
-    configure(settings, MONITORING_TOKEN=TOKEN, ENGINES=engines)
+    configure(MONITORING_TOKEN=TOKEN, ENGINES=engines)
     make_products(25)
     sections.register("products", limited(10))
     build_fully()
@@ -170,34 +169,34 @@ def fail_row(self: Any, row: Any) -> Any:
 
 
 class TestOrigins:
-    def test_of_another_site_is_a_problem(self, settings, client):
+    def test_of_another_site_is_a_problem(self, configure, client):
         """Crawlers get 503; the command that prints the status says why."""
-        configure(settings, BASE_URL="https://other.example")
+        configure(BASE_URL="https://other.example")
         assert client.get("/sitemap.xml").status_code == 503
         assert health_ids() == {"origin_differs"}
         assert all("belongs to https://example.com" in page for page in shown())
         with pytest.raises(CommandError, match="belong to https:"):
             call_command("sitemap_status")
 
-    def test_it_is_over_once_the_site_has_moved(self, settings, client):
-        configure(settings, NOTIFY=True)
+    def test_it_is_over_once_the_site_has_moved(self, configure, client):
+        configure(NOTIFY=True)
         want_urls(["https://example.com/a/"])
         assert Delivery.objects.filter(host="example.com").exists()
         EngineHost.objects.claim("default", "one", "example.com")
         EngineHost.objects.update(parked_reason="403")
         assert health_ids() == {"engine_parked"}
-        configure(settings, BASE_URL="https://other.example")
+        configure(BASE_URL="https://other.example")
         build_fully(move_origin=True)
         assert client.get("/sitemap.xml").status_code == 200
         assert health_ids() == set()
         assert not Delivery.objects.filter(host="example.com").exists()
 
-    def test_what_waits_for_a_host_that_stays_is_kept(self, settings):
+    def test_what_waits_for_a_host_that_stays_is_kept(self, configure):
         """As when a site moves to another scheme."""
-        configure(settings, NOTIFY=True)
+        configure(NOTIFY=True)
         want_urls(["https://example.com/a/"])
         assert Delivery.objects.filter(host="example.com").exists()
-        configure(settings, BASE_URL="http://example.com")
+        configure(BASE_URL="http://example.com")
         build_fully(move_origin=True)
         assert Delivery.objects.filter(host="example.com").exists()
 
@@ -213,9 +212,9 @@ class TestFeedback:
             (["no"], set()),
         ],
     )
-    def test_errors_that_an_engine_reports_count(self, settings, feedback, expected):
+    def test_errors_that_an_engine_reports_count(self, configure, feedback, expected):
         class_ = "tests.integration.notifications.engines.ConsoleEngine"
-        configure(settings, ENGINES={"one": {"BACKEND": class_}}, NOTIFY=True)
+        configure(ENGINES={"one": {"BACKEND": class_}}, NOTIFY=True)
         feed = "https://example.com/sitemap.xml"
         Delivery.objects.create(
             site="default",
@@ -231,5 +230,5 @@ class TestFeedback:
         )
         assert status_ids() == health_ids() == expected
         assert [f"{feed}: 37" in page for page in shown()] == [bool(expected)] * 2
-        configure(settings, NOTIFY=False)  # nobody asks it any more
+        configure(NOTIFY=False)  # nobody asks it any more
         assert health_ids() == set()

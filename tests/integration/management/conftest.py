@@ -23,21 +23,20 @@ class Pages(ViewSource):
 
 
 @pytest.fixture
-def told_site(settings: Any, sections: SourceRegistry) -> Iterator[SourceRegistry]:
+def told_site(configure: Any, sections: SourceRegistry) -> Iterator[SourceRegistry]:
     """Publish five products and two views; have an engine for URLs, one for feeds.
 
     They are told at once, by the names "one" and "two".
     """
     kinds = {"one": RecordingEngine, "two": FeedEngine}
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {
+    configure(
+        ENGINES={
             name: {"BACKEND": f"{kind.__module__}.{kind.__qualname__}"}
             for name, kind in kinds.items()
         },
-        "NOTIFY": True,
-        "NOTIFY_DELAY_SECONDS": 0,
-    }
+        NOTIFY=True,
+        NOTIFY_DELAY_SECONDS=0,
+    )
     make_products(5)
     sections.register("products", limited(10))
     sections.register("pages", Pages)

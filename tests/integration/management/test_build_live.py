@@ -150,14 +150,10 @@ def test_a_builder_that_is_about_to_replan_leaves_it_live(sections, crawl, monke
     assert len(crawl()) == 6
 
 
-def test_engines_are_notified_of_what_was_published(settings):
+def test_engines_are_notified_of_what_was_published(configure):
     """And of a removed URL, whose publication waits."""
     engine = {"BACKEND": f"{__name__}.Recorder"}
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {"recording": engine},
-        "NOTIFY": True,
-    }
+    configure(ENGINES={"recording": engine}, NOTIFY=True)
     Product.objects.get(slug="product-00007").delete()
     build()
     assert Publication.objects.exists()
@@ -183,9 +179,9 @@ def test_what_cannot_be_is_refused(built, arguments, said):
     assert public() == before
 
 
-def test_a_section_that_is_too_large_stays_built(settings):
+def test_a_section_that_is_too_large_stays_built(configure):
     """Live it would be served nowhere."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_MAX_ROWS": 10}
+    configure(LIVE_MAX_ROWS=10)
     before = public()
     with pytest.raises(CommandError, match=r"more than 10 rows.*LIVE_MAX_ROWS"):
         run("--live", "products")

@@ -20,8 +20,6 @@ from tests.support.published import age, all_rows, objects, seen
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 PATHS = ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-pages-1.xml")
 
 

@@ -25,8 +25,6 @@ from tests.support.faults import fail_queries, writes_to
 
 from . import audited
 
-pytestmark = pytest.mark.django_db
-
 
 class Listed(Source):
     """Entries of some paths."""
@@ -39,13 +37,10 @@ class Listed(Source):
 
 
 @pytest.fixture(autouse=True)
-def project(settings, sections) -> Any:
+def project(settings, configure, sections) -> Any:
     """Have a project with pages that are good and bad."""
     settings.ROOT_URLCONF = audited.__name__
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ROBOTS": {"RULES": {"DISALLOW": "/private/"}},
-    }
+    configure(ROBOTS={"RULES": {"DISALLOW": "/private/"}})
     return sections
 
 
@@ -166,12 +161,9 @@ def test_a_host_that_is_not_allowed(project, settings):
     assert run() == ["2 files, 2 entries: 0 errors, 0 warnings"]
 
 
-def test_a_project_below_a_path(project, settings):
+def test_a_project_below_a_path(project, configure):
     """The path goes to the script name, as a web server does it."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "BASE_URL": f"{audited.ORIGIN}/app",
-    }
+    configure(BASE_URL=f"{audited.ORIGIN}/app")
     project.register("own", listing("app/own/", "app/gone/app/own/", "other/app/own/"))
     rules = [line.split(": ")[1] for line in run()[:-2]]
     assert rules == ["error loc-directory", "error page-missing"]
@@ -248,14 +240,11 @@ class TestFindings:
         keep_findings(get_site(), {"problems": [odd]})
         assert read_findings(get_site())["problems"][0]["message"] == "a\\x00\\ud800"
 
-    def test_a_build_may_come_later_and_from_another_origin(self, project, settings):
+    def test_a_build_may_come_later_and_from_another_origin(self, project, configure):
         """An audit does not say to whom the database belongs."""
         project.register("good", listing("good/"))
         run()
-        settings.SITEMAPS_PLUS = {
-            **settings.SITEMAPS_PLUS,
-            "BASE_URL": "https://other.example",
-        }
+        configure(BASE_URL="https://other.example")
         project.unregister("good")
         project.register("good", type("Own", (Listed,), {}))
         assert build().problems == []

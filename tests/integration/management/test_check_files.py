@@ -175,7 +175,6 @@ class TestDirectories:
         [line, _] = failing(tmp_path)
         assert "has no sitemap files" in line
 
-    @pytest.mark.django_db
     def test_nothing_is_found_in_what_is_built(self, publish, media_root: Path):
         """The public tree; of a plain file and a compressed one only that is read."""
         make_products(25)

@@ -15,8 +15,6 @@ from django_sitemaps_plus.diagnostics import advice
 from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Label, Product
 
-pytestmark = pytest.mark.django_db
-
 LINE = 'location = Route("product-detail", slug="slug")'
 
 

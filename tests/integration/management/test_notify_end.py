@@ -198,10 +198,10 @@ class TestEnd:
         assert told() == [URL]
 
     def test_a_large_section_that_is_not_built_ends_it_with_an_error(
-        self, told_site, settings
+        self, told_site, configure
     ):
         """Its URLs are not known, so nobody was told of them."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_MAX_ROWS": 3}
+        configure(LIVE_MAX_ROWS=3)
         told_site.register("more", limited(10))
         with pytest.raises(CommandError, match=r"'more'.*build_sitemaps more"):
             run("--section=more")

@@ -16,7 +16,6 @@ from django_sitemaps_plus.management.commands.notify_search_engines import (
 )
 from django_sitemaps_plus.models import Change, Delivery, EngineHost, Publication
 from tests.support.builds import build_and_relay
-from tests.support.configuring import configure
 from tests.support.shop import START, limited, product_urls
 from tests.support.testapp.models import Product
 
@@ -166,21 +165,21 @@ class TestDryRun:
         with pytest.raises(CommandError, match="cannot be submitted"):
             run("--dry-run", "https://other.example/")
 
-    def test_it_takes_what_is_at_the_origin_of_a_language(self, settings):
-        configure(settings, LANGUAGE_ORIGINS={"de": "https://other.example"})
+    def test_it_takes_what_is_at_the_origin_of_a_language(self, configure):
+        configure(LANGUAGE_ORIGINS={"de": "https://other.example"})
         assert "1 URLs chosen" in run("--dry-run", "https://other.example/")
 
 
 class TestConfiguration:
-    def test_no_engines(self, settings):
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
+    def test_no_engines(self, configure):
+        configure(ENGINES={})
         with pytest.raises(CommandError, match="No engines"):
             run()
 
-    def test_engines_that_are_off(self, settings):
+    def test_engines_that_are_off(self, configure):
         """With the reason, and how to force it."""
         for notify in (False, None):  # here is a test, so they are not told
-            settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "NOTIFY": notify}
+            configure(NOTIFY=notify)
             with pytest.raises(
                 CommandError, match=r"NOTIFY.*True.* forces it"
             ) as error:
@@ -190,14 +189,14 @@ class TestConfiguration:
             )
         assert not Delivery.objects.exists()
 
-    def test_an_engine_that_cannot_be_made(self, settings):
+    def test_an_engine_that_cannot_be_made(self, configure):
         broken = {"broken": {"BACKEND": "no.such.Engine"}}
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": broken}
+        configure(ENGINES=broken)
         with pytest.raises(CommandError, match="'broken'"):
             run()
 
-    def test_no_origin(self, settings):
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": None}
+    def test_no_origin(self, configure):
+        configure(BASE_URL=None)
         with pytest.raises(CommandError, match="no origin"):
             run()
 
@@ -214,10 +213,10 @@ def test_a_new_key(settings):
     assert all([re.fullmatch("[0-9a-f]{32}", key) for key in keys])
 
 
-def test_a_new_key_where_there_is_none(settings, capsys):
+def test_a_new_key_where_there_is_none(configure, capsys):
     """As on a command line, where checks run first: they ask for the key."""
     engine = {"BACKEND": "django_sitemaps_plus.notifications.IndexNow"}
     engines = {"indexnow": engine}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
+    configure(ENGINES=engines)
     Command().run_from_argv(["manage.py", "notify_search_engines", "--new-key"])
     assert re.fullmatch("[0-9a-f]{32}\n", capsys.readouterr().out)

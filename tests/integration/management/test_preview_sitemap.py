@@ -15,8 +15,6 @@ from tests.support.published import all_rows, objects
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 
 class Broken(Source):
     """One that cannot be read."""

@@ -33,8 +33,6 @@ from tests.support.shop import limited, make_products
 
 from .notifying import FeedEngine
 
-pytestmark = pytest.mark.django_db
-
 #: How many seconds ago each was, of a section that is unwell.
 AGES = {
     "published_at": 3_600,
@@ -221,10 +219,10 @@ def know(**fields: Any) -> None:
 
 class TestEngines:
     @pytest.fixture(autouse=True)
-    def engines(self, settings: Any, sections: Any) -> None:
+    def engines(self, configure: Any, sections: Any) -> None:
         """Have one engine, which is not told of anything: this is a test."""
         one = {"BACKEND": f"{FeedEngine.__module__}.FeedEngine"}
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
+        configure(ENGINES={"one": one})
 
     def lines(self) -> list[list[str]]:
         """Return the words of the command's lines about engines."""

@@ -14,11 +14,8 @@ from django_sitemaps_plus.management.commands import sitemap_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products
-
-pytestmark = pytest.mark.django_db
 
 NAMES = ("books", "products", "pages")
 CLEAR = "\x1b[2J\x1b[H"
@@ -33,11 +30,11 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def built(settings: Any, sections: Any) -> None:
+def built(configure: Any, sections: Any) -> None:
     """Publish three sections."""
     backend = f"{RecordingEngine.__module__}.RecordingEngine"
     engines = {name: {"BACKEND": backend} for name in ("fine", "down", "refused")}
-    configure(settings, ENGINES=engines)
+    configure(ENGINES=engines)
     make_products(3)
     for name in NAMES:
         sections.register(name, limited(10))
@@ -138,10 +135,10 @@ def test_what_cannot_be_watched_is_refused(rounds, arguments, said):
     assert waited == []
 
 
-def test_sites_are_watched_together(rounds, settings, unwell):
+def test_sites_are_watched_together(rounds, configure, unwell):
     """Their tables first, then the problems of all."""
     sites = {name: {"BASE_URL": f"https://{name}.example"} for name in ("shop", "blog")}
-    configure(settings, BASE_URL=None, SITES=sites)
+    configure(BASE_URL=None, SITES=sites)
     for site in sites:
         EngineHost.objects.create(
             site=site, engine="fine", host="x", parked_reason="the key"

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.models import Page, Publication, Section, prepared
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @cache

@@ -23,16 +23,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def engine(settings: Any) -> Any:
+def engine(configure: Any) -> Any:
     """Configure one engine that keeps what it is told."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {
+    configure(
+        ENGINES={
             "recording": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         },
-        "NOTIFY": True,
-        "NOTIFY_DELAY_SECONDS": 0,
-    }
+        NOTIFY=True,
+        NOTIFY_DELAY_SECONDS=0,
+    )
     RecordingEngine.clear()
     yield RecordingEngine
     RecordingEngine.clear()
@@ -77,7 +76,7 @@ class KeyedHub(KeyedEngine):
     ("kind", "expected"), [(KeyedEngine, product_urls([3])), (KeyedHub, [FEED])]
 )
 def test_one_without_its_key_hears_later_what_others_hear_at_once(
-    engine, publish, settings, kind, expected
+    engine, publish, settings, configure, kind, expected
 ):
     kind.clear()
     products = make_products(30)
@@ -87,7 +86,7 @@ def test_one_without_its_key_hears_later_what_others_hear_at_once(
         keyed = {"BACKEND": backend, "OPTIONS": {"key": key}}
         engines = {**settings.SITEMAPS_PLUS["ENGINES"], "keyed": keyed}
         again = {"ENGINES": engines, "NOTIFY_INTERVAL_SECONDS": 0}
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **again}
+        configure(**again)
 
     give("a key")
     publish(limited(10))
@@ -106,12 +105,14 @@ def test_one_without_its_key_hears_later_what_others_hear_at_once(
 
 
 @pytest.mark.parametrize("names", [[], ["recording"]])
-def test_an_engine_that_cannot_be_made_keeps_back_no_other(engine, settings, names):
+def test_an_engine_that_cannot_be_made_keeps_back_no_other(
+    engine, settings, configure, names
+):
     """What waits for the others is told; the fault is reported where it was asked."""
     want_urls(["https://example.com/a/"])
     broken = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
     engines = {**settings.SITEMAPS_PLUS["ENGINES"], "broken": broken}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
+    configure(ENGINES=engines)
     report = notify_engines(names)
     assert engine.told() == ["https://example.com/a/"]
     assert ["broken" in failure for failure in report.failures] == [True] * (not names)

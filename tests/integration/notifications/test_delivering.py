@@ -33,7 +33,7 @@ from .engines import (
 )
 from .tellers import KEY
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def fetch_all(sql):

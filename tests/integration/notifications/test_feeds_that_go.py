@@ -45,13 +45,13 @@ def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     assert ConsoleEngine.told()[2:] == [SECOND]
 
 
-def test_a_host_that_returns_is_told_again(tell, clock, settings):
+def test_a_host_that_returns_is_told_again(tell, clock, configure):
     """As after a move that was called off; once a day at most."""
     tell(console=ConsoleEngine)
     there = f"{ELSEWHERE}/sitemap.xml"
     origins = [("https://example.com", [INDEX]), (ELSEWHERE, [INDEX, there])]
     for origin, expected in [*origins, ("https://example.com", [INDEX, there])]:
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": origin}
+        configure(BASE_URL=origin)
         notify_engines()
         assert ConsoleEngine.told() == expected
     clock.forward(hours=23)
@@ -62,7 +62,7 @@ def test_a_host_that_returns_is_told_again(tell, clock, settings):
     assert ConsoleEngine.told() == [INDEX, there, INDEX]
 
 
-def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, settings):
+def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, configure):
     """Neither is it tried again, nor does it count as rejected for ever."""
     tell(console=ConsoleEngine, other=OtherConsole)
     with (
@@ -70,7 +70,7 @@ def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, settings):
         OtherConsole.failing(BatchRejected("no")),
     ):
         notify_engines()
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": ELSEWHERE}
+    configure(BASE_URL=ELSEWHERE)
     clock.forward(hours=1)
     notify_engines()
     assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml"]

@@ -17,7 +17,6 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.engines import indexnow
 from django_sitemaps_plus.notifications.http import Answer
 from tests.support.batches import make_batch
-from tests.support.configuring import configure
 from tests.support.servers.engine_rules import MARKER
 from tests.support.servers.programs import HOST
 
@@ -61,14 +60,14 @@ class TestSend:
 
 
 class TestKeyFile:
-    def test_it_is_looked_for_where_the_language_is(self, settings, monkeypatch):
+    def test_it_is_looked_for_where_the_language_is(self, configure, monkeypatch):
         """An engine accepts a key for the host that has its file."""
         sent = []
         answer = Answer(status=200)
         monkeypatch.setattr(
             indexnow, "request", lambda *args, json: sent.append(json) or answer
         )
-        configure(settings, LANGUAGE_ORIGINS={"de": "https://shop.example.de/app"})
+        configure(LANGUAGE_ORIGINS={"de": "https://shop.example.de/app"})
         engine = IndexNow(key=KEY)
         for url in ("https://shop.example.de/app/a/", "https://shop.example/a/"):
             engine.send(make_batch(url))
@@ -77,7 +76,6 @@ class TestKeyFile:
             f"https://shop.example/{KEY}.txt",
         ]
 
-    @pytest.mark.django_db
     def test_it_is_fetched_back_from_the_site_itself(self, engine, tell, own_site):
         engine.state.site_url = own_site
         options = {"key": KEY, "endpoint": f"{engine.url}/indexnow"}
@@ -88,7 +86,6 @@ class TestKeyFile:
         assert notify_engines().failures == []
         assert engine.accepted() == {f"{own_site}/a/": 1}
 
-    @pytest.mark.django_db
     def test_without_it_the_engine_is_parked(self, engine, own_site):
         """The message says what is wrong, without the key."""
         engine.state.site_url = own_site

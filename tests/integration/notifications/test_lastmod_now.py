@@ -23,7 +23,7 @@ from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -12,8 +12,6 @@ from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
 
 from .engines import ActingEngine, NamingEngine, urls, want
 
-pytestmark = pytest.mark.django_db
-
 GOOD, BAD = urls(2)
 
 

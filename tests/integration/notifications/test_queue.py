@@ -15,7 +15,7 @@ from django_sitemaps_plus.testing import RecordingEngine
 
 from .engines import ActingEngine, HubEngine
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 URL = "https://example.com/a/"
 

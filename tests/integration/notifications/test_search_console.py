@@ -59,7 +59,6 @@ def test_what_google_says_is_read_back(engine):
     }
 
 
-@pytest.mark.django_db
 def test_an_index_is_submitted_once_a_day_at_most(engine, tell, clock):
     """However often it is to be told, and whatever holds for other engines."""
     key = Secret(json.dumps(make_service_account(engine.state)))

@@ -13,7 +13,7 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 
 from .engines import ActingEngine, OtherEngine, urls, want
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 LEASE = 60.0
 

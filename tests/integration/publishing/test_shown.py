@@ -127,10 +127,10 @@ def test_two_flips_within_a_second_have_different_seconds(
     assert len(seconds) == 4
 
 
-def test_plain_names_are_there_when_asked_for(products, public, settings):
+def test_plain_names_are_there_when_asked_for(products, public, configure):
     """And go when they are not any more."""
     for has_plain in (True, False):
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": has_plain}
+        configure(PUBLIC_PLAIN=has_plain)
         sync._looked_at.clear()  # as in the new process that has this setting
         build()
         assert wrong_names(public, has_plain=has_plain) == []
@@ -143,12 +143,12 @@ def test_plain_names_are_there_when_asked_for(products, public, settings):
     ("directory", "file", "expected"), [(0o751, 0o640, 0o751), (None, 0o644, 0o755)]
 )
 def test_modes_are_those_of_the_storage(
-    sections, settings, public, directory, file, expected
+    sections, settings, configure, public, directory, file, expected
 ):
     """Whatever the umask of the builder: a web server is another user."""
     settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = directory
     settings.FILE_UPLOAD_PERMISSIONS = file
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    configure(PUBLIC_PLAIN=True)
     make_products(5)
     sections.register("products", limited(10))
     before = os.umask(0o077)
@@ -189,12 +189,14 @@ def test_a_name_that_cannot_be_a_link_is_a_copy(sections, public, monkeypatch, c
         ("InMemoryStorage", set()),
     ],
 )
-def test_any_storage_on_files_has_names(sections, settings, public, backend, names):
+def test_any_storage_on_files_has_names(
+    sections, settings, configure, public, backend, names
+):
     """Also Django's own, beside its objects."""
     there = {"BACKEND": f"django.core.files.storage.{backend}"}
     there["OPTIONS"] = {"location": str(public.parent)}
     settings.STORAGES = {**settings.STORAGES, "sitemaps": there}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    configure(STORAGE="sitemaps")
     make_products(5)
     sections.register("products", limited(10))
     build_fully()

@@ -38,12 +38,14 @@ PAGE = "/sitemap-products-1.xml"
     ],
     ids=["moto", "seaweedfs-location"],
 )
-def storage(request: pytest.FixtureRequest, settings: Any) -> Iterator[Any]:
+def storage(
+    request: pytest.FixtureRequest, settings: Any, configure: Any
+) -> Iterator[Any]:
     """Give a storage in each server, with options in turn; sitemaps are in it."""
     server, options = request.param
     entry = request.getfixturevalue(server).storage(**options)
     settings.STORAGES = {**settings.STORAGES, "sitemaps": entry}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    configure(STORAGE="sitemaps")
     found: Any = storages["sitemaps"]
     yield found
     found.connection.meta.client.close()
@@ -116,10 +118,10 @@ def test_what_is_lost_is_rendered_and_stored_again(products, storage, client, da
     assert client.get(PAGE).content == content
 
 
-def test_a_storage_that_compresses_is_refused(moto, settings):
+def test_a_storage_that_compresses_is_refused(moto, settings, configure):
     entry = moto.storage(gzip=True)
     settings.STORAGES = {**settings.STORAGES, "sitemaps": entry}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    configure(STORAGE="sitemaps")
     assert "sitemaps_plus.E009" in [m.id for m in check_settings()]
     entry["OPTIONS"]["gzip"] = False
     settings.STORAGES = {**settings.STORAGES, "sitemaps": entry}

@@ -19,15 +19,13 @@ from django_sitemaps_plus.serving import live, single_flight
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 PATH = "/sitemap-products-1.xml"
 
 
 @pytest.fixture
-def renders(sections: Any, settings: Any) -> list[str]:
+def renders(sections: Any, configure: Any) -> list[str]:
     """Have a page that is kept for a minute; give a word for each render of it."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
+    configure(LIVE_CACHE_SECONDS=60)
     words: list[str] = []
 
     def location(self: ModelSource, product: Product) -> str:
@@ -55,9 +53,9 @@ def test_a_page_is_kept_if_its_gzip_is_below_the_limit(
     assert (answers, len(renders)) == ([200, 200], expected)
 
 
-def test_a_page_is_kept_for_live_cache_seconds(renders, client, settings, monkeypatch):
+def test_a_page_is_kept_for_live_cache_seconds(renders, client, configure, monkeypatch):
     """A second before its end it is, a second after it is rendered again."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 300}
+    configure(LIVE_CACHE_SECONDS=300)
     clock = SimpleNamespace(now=1_000.0)
     for module in (base, locmem):
         monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: clock.now))

@@ -9,22 +9,19 @@ import pytest
 from django.core.cache import cache
 
 from django_sitemaps_plus import cache as asked
-from tests.support.configuring import configure
 from tests.support.documents import read_index
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
-
-pytestmark = pytest.mark.django_db
 
 PATHS = ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-products.rss")
 
 
 @pytest.fixture(autouse=True)
-def shared(settings: Any, sections: Any, tmp_path: Path) -> None:
+def shared(settings: Any, configure: Any, sections: Any, tmp_path: Path) -> None:
     """Have a cache that other processes read, too, and pages that are kept."""
     backend = "django.core.cache.backends.filebased.FileBasedCache"
     settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": str(tmp_path)}}
-    configure(settings, LIVE_CACHE_SECONDS=60)
+    configure(LIVE_CACHE_SECONDS=60)
     make_products(25)
     sections.register("products", limited(10))
 
@@ -37,9 +34,9 @@ def kept(client: Any, path: Path) -> int:
 
 
 @pytest.mark.parametrize("is_tracking", [True, None])
-def test_a_test_run_keeps_nothing_there(client, settings, tmp_path, is_tracking):
+def test_a_test_run_keeps_nothing_there(client, configure, tmp_path, is_tracking):
     """Whether or not it records saves; nor does it take what a site has kept."""
-    configure(settings, TRACK=is_tracking)
+    configure(TRACK=is_tracking)
     assert kept(client, tmp_path) == 0
     Product.objects.filter(slug__gte="product-00010").delete()
     assert len(read_index(client.get("/sitemap.xml").content)) == 1

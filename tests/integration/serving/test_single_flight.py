@@ -127,13 +127,15 @@ class TestOtherProcesses:
         assert set(extended) == {"outer:busy"}
 
 
-def test_one_thread_computes_where_the_cache_is_down(settings, monkeypatch, messages):
+def test_one_thread_computes_where_the_cache_is_down(
+    settings, configure, monkeypatch, messages
+):
     """The others take its value, which is kept nowhere; the log says why."""
     settings.CACHES = {
         **settings.CACHES,
         "down": {"BACKEND": "tests.support.caches.FailingCache"},
     }
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "CACHE": "down"}
+    configure(CACHE="down")
     monkeypatch.setattr(single_flight, "MAX_WAIT", 30.0)
     waiting, all_wait, computed = set(), threading.Event(), []
 

@@ -28,8 +28,6 @@ from tests.support.rendered import plan_of, queries_of, render
 from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 TEMPLATES = Path(sitemaps.__file__).parent / "templates"
 IN_LANGUAGES = ("InLanguages", "WithAlternates", "WithDefault", "LanguagesOfItems")
 

@@ -17,7 +17,6 @@ from django_sitemaps_plus import conf
 from django_sitemaps_plus.contrib import views as drop_in
 from django_sitemaps_plus.sites import django_site
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.documents import locs
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
@@ -80,7 +79,7 @@ class Project:
 
 
 @pytest.fixture
-def site_rows(settings: Any) -> Iterator[Any]:
+def site_rows(settings: Any, configure: Any) -> Iterator[Any]:
     """Have django.contrib.sites with two rows; return its model."""
     installed = [*settings.INSTALLED_APPS, "django.contrib.sites"]
     with override_settings(INSTALLED_APPS=installed):
@@ -91,7 +90,7 @@ def site_rows(settings: Any) -> Iterator[Any]:
         Site.objects.clear_cache()
         Site.objects.create(pk=1, domain="shop.example", name="Shop")
         Site.objects.create(pk=2, domain="blog.example", name="Blog")
-        configure(settings, BASE_URL=SHOP)
+        configure(BASE_URL=SHOP)
         yield Site
         Site.objects.clear_cache()
         with connection.schema_editor() as editor:
@@ -111,13 +110,13 @@ def products(sections: Any, settings: Any) -> None:
 
 class TestTheRow:
     @pytest.mark.parametrize("site_id", [None, 1, 2, 3])
-    def test_it_is_that_of_the_origin(self, site_rows, settings, site_id):
+    def test_it_is_that_of_the_origin(self, site_rows, settings, configure, site_id):
         """Whatever SITE_ID says; with the domain of the origin, and not saved."""
         settings.SITE_ID = site_id
         found = django_site(conf.Site("any", "https://blog.example"))
         assert (type(found), found.pk, found.name) == (site_rows, 2, "Blog")
         assert found.domain == "blog.example"
-        configure(settings, BASE_URL="https://SHOP.example")
+        configure(BASE_URL="https://SHOP.example")
         assert django_site(conf.get_site()).pk == 1
 
     def test_else_that_of_site_id(self, site_rows, settings):

@@ -11,7 +11,7 @@ from tests.support.rendered import plain, plan_of, render
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class TestDatabases:

@@ -14,7 +14,7 @@ from tests.support.rendered import plain, render
 from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class Instances(ProductSource):

@@ -32,7 +32,7 @@ from tests.support.testapp.models import (
     Shop,
 )
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class Items(Sitemap):

@@ -11,7 +11,7 @@ from tests.support.documents import read_urlset
 from tests.support.rendered import plain, render
 from tests.support.shop import ProductSource, make_products
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class TestColumns:

@@ -25,8 +25,6 @@ from tests.support.rendered import plain, render
 from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 SOURCES = [MethodSource, HostileSitemap, HostileListSitemap]
 
 

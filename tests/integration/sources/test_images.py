@@ -16,7 +16,7 @@ from tests.support.documents import parse
 from tests.support.rendered import plain, queries_of, render
 from tests.support.testapp.models import Painting, Picture, Reprint
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 IMAGE = "{http://www.google.com/schemas/sitemap-image/1.1}"
 NAMES = ("photos/a.jpg", "", None, "d'or & caf\u00e9.jpg", "../b", "c//d", "/e", "\\f")

@@ -23,7 +23,7 @@ from tests.support.shop import make_products
 from tests.support.testapp.models import Author, Book, Product
 from tests.support.testapp.more_models import Annex, Cafe, Painting, PlaceProxy, Post
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from tests.support.rendered import (
 from tests.support.shop import ProductSource, limited, make_products, product_urls
 from tests.support.testapp.models import Label, Product, Shop
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def is_read(sql: str, table: str = "testapp_product") -> bool:

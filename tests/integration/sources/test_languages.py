@@ -26,7 +26,6 @@ from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
-from tests.support.configuring import configure
 from tests.support.documents import Listed, locs, read_urlset
 from tests.support.rendered import SITE, pages_of, plain, render
 from tests.support.shop import make_products
@@ -211,8 +210,8 @@ ORIGINS = {"de": "https://example.de", "fr": "https://example.com/fr-shop"}
 
 class TestOriginsOfLanguages:
     @pytest.fixture(autouse=True)
-    def origins(self, settings) -> None:
-        configure(settings, LANGUAGE_ORIGINS=ORIGINS)
+    def origins(self, configure) -> None:
+        configure(LANGUAGE_ORIGINS=ORIGINS)
 
     @pytest.mark.parametrize("source", [RouteSource, MethodSource])
     @pytest.mark.parametrize(
@@ -272,12 +271,10 @@ class TestOriginsOfLanguages:
             f"https://example.de/de/product-{number:05}/" for number in range(3)
         ]
 
-    def test_each_host_is_submitted_by_itself(self, publish, settings):
+    def test_each_host_is_submitted_by_itself(self, publish, configure):
         """An engine takes the URLs of one host in a request."""
         engine = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
-        configure(
-            settings, ENGINES={"one": engine}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0
-        )
+        configure(ENGINES={"one": engine}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0)
         publish(RouteSource)
         product = Product.objects.get(slug="product-00001")
         product.slug = "other"

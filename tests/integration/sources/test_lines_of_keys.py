@@ -17,7 +17,7 @@ from tests.support.rendered import SITE
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product, Shop
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 PATH = Concat(Value("/"), "slug", output_field=CharField())
 

@@ -15,8 +15,6 @@ from django_sitemaps_plus.core.validation.checker import Checker
 from tests.support.rendered import plain, render
 from tests.support.shop import limited, make_products
 
-pytestmark = pytest.mark.django_db
-
 MARK = f"{{{NAMESPACES['mobile']}}}mobile"
 
 

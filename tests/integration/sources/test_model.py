@@ -15,7 +15,7 @@ from tests.support.rendered import plain, queries_of, render
 from tests.support.shop import START, ProductSource, make_products
 from tests.support.testapp.models import Author, Book, Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture

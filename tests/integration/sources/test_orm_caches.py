@@ -18,7 +18,7 @@ from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.urls import urlpatterns
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class Methods(ModelSource):

@@ -15,8 +15,6 @@ from tests.support.documents import locs
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 #: What a subclass may have as well: what our own code calls the parts of its readers,
 #: and what it once called methods of sources.
 NAMES = {

@@ -38,7 +38,7 @@ from tests.support.documents import locs, read_index
 from tests.support.rendered import plain, render
 from tests.support.testapp.models import Author, Book, Tag
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 BOOKS = Book.objects.all
 NUMBER = Window(RowNumber(), partition_by=[F("author")], order_by=F("pk").desc())

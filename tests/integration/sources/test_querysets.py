@@ -27,7 +27,7 @@ from tests.support.shop import (
 )
 from tests.support.testapp.models import Author, Book, Product, Tag
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def products():

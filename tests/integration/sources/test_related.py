@@ -51,7 +51,7 @@ from tests.support.testapp.models import (
     Wing,
 )
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 IMAGE = "{http://www.google.com/schemas/sitemap-image/1.1}loc"
 VIDEO = "{http://www.google.com/schemas/sitemap-video/1.1}content_loc"

@@ -18,7 +18,7 @@ from tests.support.documents import locs
 from tests.support.rendered import SITE, pages_of, plain, render
 from tests.support.testapp.models import Author, Book, Tag
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 URLS = [f"https://example.com/books/book-{number}/" for number in range(3)]
 TAGGED = {"tags__name__gte": "tag"}

@@ -12,7 +12,7 @@ from tests.support.rendered import render
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product, Shop
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture

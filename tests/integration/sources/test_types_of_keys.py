@@ -19,7 +19,7 @@ from tests.support.builds import build_and_relay, pass_grace
 from tests.support.documents import all_locs, read_index
 from tests.support.testapp.models import Blob, Coin, Label, Product, Seat, Stamp
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 MOMENT = datetime(2026, 11, 1, 12, 30, 0, 250, tzinfo=UTC)
 

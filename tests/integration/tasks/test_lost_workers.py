@@ -41,9 +41,9 @@ def test_a_page_that_kills_its_workers_is_left_alone(any_celery, published, caps
     assert (section["parked"], section["entries"]) == (1, 11)
 
 
-def test_a_message_whose_worker_died_comes_back(celery, published, settings):
+def test_a_message_whose_worker_died_comes_back(celery, published, configure):
     """At once, to another process of the pool, without any beat or help."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "MAX_BUILDERS": 1}
+    configure(MAX_BUILDERS=1)
     poison = make_products(12)[5]
     Product.objects.filter(pk=poison.pk).update(name="poison")
     published(PoisonSource, builds=False)

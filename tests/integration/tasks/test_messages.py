@@ -134,10 +134,10 @@ def test_messages_name_sections_and_no_result_is_kept(any_celery, published):
 
 
 def test_help_that_cannot_be_called_delays_a_build_a_little(
-    celery, published, settings, chaos, caplog
+    celery, published, configure, chaos, caplog
 ):
     """Where the broker takes connections and never answers; it builds all by itself."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "MAX_BUILDERS": 3}
+    configure(MAX_BUILDERS=3)
     make_products(40)
     published(ProductSource, builds=False)
     chaos.black_hole()

@@ -71,9 +71,9 @@ def test_two_workers_share_the_pages(celery, published, media_root):
     ],
 )
 def test_builders_at_work_are_counted(
-    celery, published, settings, task, given, others, asked
+    celery, published, configure, task, given, others, asked
 ):
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 60, **given}
+    configure(LEASE_SECONDS=60, **given)
     be_at_work(published, others)
     task()
     assert waiting(celery) == asked
@@ -104,8 +104,8 @@ def test_a_section_that_lost_most_of_its_entries_is_held(celery, published):
         call_command("sitemap_status")
 
 
-def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, settings):
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TASK_SECONDS": 1}
+def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, configure):
+    configure(TASK_SECONDS=1)
     make_products(30)
     published(SlowSource, builds=False)
     with working(celery, SlowSource) as (worker,):

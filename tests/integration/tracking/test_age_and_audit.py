@@ -23,7 +23,7 @@ from tests.support.testapp.models import Product
 
 from .rows import make_older, page_of, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def rendered(**options):
@@ -228,14 +228,14 @@ class TestAudit:
         make_older(section, 80_000 if value else 90_000)
         assert rendered() == count
 
-    def test_it_stays_within_its_budget(self, section, settings, monkeypatch):
+    def test_it_stays_within_its_budget(self, section, configure, monkeypatch):
         """The pages longest unchecked come first; the rest waits for the next."""
         monkeypatch.setattr(settle, "AUDIT_PAGES", 1)
         make_older(section, 90_000)
         section.pages.filter(number=3).update(checked_at=Now() - timedelta(days=9))
         ticks = iter(range(1_000))
         monkeypatch.setattr(refreshing.time, "monotonic", lambda: next(ticks) * 4.0)
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_BUDGET_SECONDS": 10}
+        configure(AUDIT_BUDGET_SECONDS=10)
         done = build().sections[0].rendered
         assert 1 <= done < 4
         old = Page.objects.filter(checked_at__lt=Now() - timedelta(days=1))

@@ -35,8 +35,6 @@ from tests.support.testapp.models import (
 
 from .rows import BookSource, keys, make_product, page_of, recorded
 
-pytestmark = pytest.mark.django_db
-
 POSTS = {"model": Post, "location": Route("book-detail", slug="pk")}
 
 SOME_BOOK = Book.objects.filter(slug=OuterRef("slug"))

@@ -23,7 +23,7 @@ from tests.support.testapp.models import Author, Cafe, Label, Place, Product
 
 from .rows import can_fast_delete, forget_models, keys, make_older, recorded, senders
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class ByKey(Sitemap):
@@ -296,15 +296,15 @@ class TestOtherProcesses:
         assert len(recorded()) == 1
 
     def test_what_is_not_built_is_asked_for_every_ten_seconds(
-        self, sections, django_assert_num_queries, settings
+        self, sections, django_assert_num_queries, configure
     ):
         """By one query, whatever is saved; not where saves are not recorded."""
         sections.register("products", ByKey)
         label = Label(code="a")
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TRACK": None}
+        configure(TRACK=None)
         with django_assert_num_queries(1):
             label.save(force_insert=True)
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TRACK": True}
+        configure(TRACK=True)
         with CaptureQueriesContext(connection) as queries:
             label.save()
             label.save()

@@ -21,7 +21,7 @@ from tests.support.testapp.models import Product
 
 from .rows import dirty, keys, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def fill(alias, count=6):
@@ -164,14 +164,14 @@ def test_a_build_without_changes_asks_another_database_once(publish, both):
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_are_woken_once_the_database_of_the_object_has_committed(
-    publish, both, settings
+    publish, both, configure
 ):
     """Each section's; until then nobody sees its change."""
     made = fill(both)
     for name in ("products", "more"):
         publish(limited(3, using=both), name)
     woken = f"{__name__}.{Woken.__name__}"
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "EXECUTOR": woken}
+    configure(EXECUTOR=woken)
     with transaction.atomic(using=both):
         made[4].save()
         assert Woken.sections == []
@@ -184,16 +184,13 @@ class TestReplicas:
     )
     @pytest.mark.parametrize("seconds", [5, 600])
     def test_what_a_replica_is_read_for_waits(
-        self, publish, both, settings, attributes, seconds
+        self, publish, both, configure, attributes, seconds
     ):
         """As long as the setting says, whether `using` or the queryset names it.
 
         A long transaction has just committed: it counts from when a build saw it.
         """
-        settings.SITEMAPS_PLUS = {
-            **settings.SITEMAPS_PLUS,
-            "REPLICA_LAG_SECONDS": seconds,
-        }
+        configure(REPLICA_LAG_SECONDS=seconds)
         made = fill(both)
         section = publish(limited(3, **attributes))
         inserted = Now() - timedelta(seconds=10 * seconds)

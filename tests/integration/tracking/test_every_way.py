@@ -19,7 +19,7 @@ from tests.support.told import hearing
 
 from .rows import HOUR, NOW, EventSource, dirty, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 YEAR = timedelta(days=365)
 

@@ -30,15 +30,12 @@ from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from django_sitemaps_plus.tracking.locating import mark_all
 from tests.support import urls
 from tests.support.builds import build_and_relay
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Painting, Product
 from tests.support.told import hearing
 from tests.support.urls import view
 
 from .rows import dirty
-
-pytestmark = pytest.mark.django_db
 
 SITE = Site("default", "https://example.com")
 
@@ -94,13 +91,13 @@ def test_it_tells_origins_and_languages_apart(settings):
     assert len(found) == 6
 
 
-def test_it_tells_the_origins_of_languages_apart(settings):
+def test_it_tells_the_origins_of_languages_apart(configure):
     """Of sources that list these, and of no others."""
     rows = {"location": Route("product-detail", slug="slug"), "languages": ["de"]}
     views = type("Pages", (ViewSource,), {"views": ["home"], "languages": ["de"]})
     found, others = set(), set()
     for host in ("a.example", "b.example", "a.example/c"):
-        configure(settings, LANGUAGE_ORIGINS={"de": f"https://{host}"})
+        configure(LANGUAGE_ORIGINS={"de": f"https://{host}"})
         found |= {words(rows), fingerprint(open_section(views(), SITE))}
         others |= {words({}), words(rows | {"languages": ["fr"]})}
     assert (len(found), len(others)) == (6, 2)
@@ -274,10 +271,10 @@ class TestDeploys:
         assert build_and_relay().sections[0].rendered == 0
 
     def test_another_stylesheet_is_published_unannounced(
-        self, section, client, settings
+        self, section, client, configure
     ):
         """In the pages and the index, with the same entries."""
-        configure(settings, STYLESHEET="/own.css")
+        configure(STYLESHEET="/own.css")
         with hearing(urls_changed) as heard:
             assert build_and_relay().sections[0].stored == 2
         assert heard == []

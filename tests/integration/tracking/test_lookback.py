@@ -20,7 +20,7 @@ from tests.support.testapp.models import Place, Product
 
 from .rows import MINUTE, NOW, PlaceSource, dirty, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def look(section):

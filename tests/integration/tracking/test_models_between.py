@@ -14,7 +14,7 @@ from tests.support.testapp.models import Actor, Film, Role
 
 from .rows import BookSource, keys, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class FilmSource(BookSource):

@@ -61,7 +61,6 @@ FAULTS = [no_changes, no_pages, no_sections, bad_settings]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-@pytest.mark.django_db
 def test_the_transaction_of_a_save_goes_on(
     fault, publish, sections, monkeypatch, messages
 ):
@@ -77,7 +76,6 @@ def test_the_transaction_of_a_save_goes_on(
     assert "was not recorded" in messages("change_lost")[0]
 
 
-@pytest.mark.django_db
 def test_a_source_that_fails_is_not_watched(sections, messages):
     """It is said once, and not again with each save."""
     log_once.cache_clear()  # another test may have met it
@@ -89,7 +87,6 @@ def test_a_source_that_fails_is_not_watched(sections, messages):
     assert not messages("change_lost")
 
 
-@pytest.mark.django_db
 def test_a_relation_is_taken_away_all_the_same(publish, monkeypatch, messages):
     """From its far side, where the change names the others."""
     [book] = make_books(Author.objects.create(name="one"), 1)
@@ -138,7 +135,6 @@ def test_a_queryset_whose_query_fails_counts_every_column(
     assert messages("change_lost") == []
 
 
-@pytest.mark.django_db
 def test_a_transaction_that_is_broken_already_is_left_alone(publish, messages):
     """The user's own error is what the user sees."""
     product = make_product("one")

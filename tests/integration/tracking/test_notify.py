@@ -21,7 +21,7 @@ from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product
 
 from .rows import PlaceSource, dirty, keys, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class CafeSource(PlaceSource):

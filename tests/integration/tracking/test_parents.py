@@ -25,7 +25,7 @@ from tests.support.testapp.models import (
 
 from .rows import BookSource, PlaceSource, keys, load, make_books, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class CafeSource(ModelSource):

@@ -16,7 +16,7 @@ from tests.support.testapp.models import Gallery, Loan, Note, Photo, Wing
 
 from .rows import BookSource, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 HOST = "https://img.example"
 

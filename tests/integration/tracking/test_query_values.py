@@ -23,7 +23,7 @@ from tests.support.told import hearing
 
 from .rows import dirty
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 FEATURED: list[int] = []
 

@@ -14,13 +14,12 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.testing import tracking
 from django_sitemaps_plus.tracking import known
-from tests.support.configuring import configure
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Author, Product, Tag
 
 from .rows import BookSource, keys, make_books, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +40,8 @@ class TestInTestRuns:
     """TRACK is not set, so nothing is recorded while tests run."""
 
     @pytest.fixture(autouse=True)
-    def automatic(self, settings) -> None:
-        configure(settings, TRACK=None)
+    def automatic(self, configure) -> None:
+        configure(TRACK=None)
 
     def test_a_create_in_a_test_case_is_one_query(self):
         """With two sections, before they are built and after."""

@@ -23,7 +23,7 @@ from tests.support.testapp.models import (
 
 from .rows import BookSource, keys, make_books, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 HIDDEN = Q(author__name="closed")

@@ -18,7 +18,7 @@ from tests.support.testapp.models import Label, Product
 
 from .rows import can_fast_delete, keys, make_product, recorded, senders
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 ENGINES = {
     "ENGINES": {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
@@ -91,11 +91,11 @@ class TestWhatIsRecorded:
     @pytest.mark.parametrize("is_built", [True, False])
     @pytest.mark.parametrize("has_engines", [True, False])
     def test_a_save_in_a_transaction_takes_one_insert_and_its_savepoint(
-        self, sections, settings, is_built, has_engines
+        self, sections, configure, is_built, has_engines
     ):
         """From the second save on; where nothing is read, it is the save alone."""
         if has_engines:
-            settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **ENGINES}
+            configure(**ENGINES)
         product = make_product("one")
         sections.register("products", ProductSource)
         if is_built:
@@ -123,10 +123,10 @@ class TestNothingIsWritten:
         product.save()
         assert recorded() == keys(product)
 
-    def test_without_track(self, publish, settings):
+    def test_without_track(self, publish, configure):
         product = make_product("one")
         publish(ProductSource)
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TRACK": False}
+        configure(TRACK=False)
         assert notify_changed(Product.objects.all()) == 0
         product.save()
         product.delete()

@@ -17,7 +17,7 @@ from tests.support.testapp.models import Event
 
 from .rows import HOUR, NOW, EventSource, dirty, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class Current(EventSource):

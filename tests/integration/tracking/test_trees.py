@@ -23,7 +23,7 @@ from tests.support.trees import CallableSource, PathSource
 
 from .rows import BookSource, make_books, make_product, noticed, recorded
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class GenreSource(ModelSource):

@@ -22,14 +22,13 @@ from django_sitemaps_plus.tracking import deploys, schedule
 from django_sitemaps_plus.tracking.deploys import MAX_REPLACED, fingerprint
 from django_sitemaps_plus.tracking.locating import mark_keys
 from tests.support.builds import build_and_relay, pass_grace
-from tests.support.configuring import configure
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
 from .rows import dirty
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 OLD, NEW = limited(3), limited(3, changefreq="daily")
 
@@ -87,9 +86,9 @@ class TestWhoBuilds:
             build_as(version)
         assert set(section.pages.values_list("number", "wanted")) == before
 
-    def test_it_returns_once_the_other_has_not_built_for_long(self, section, settings):
+    def test_it_returns_once_the_other_has_not_built_for_long(self, section, configure):
         """As after a rollback."""
-        configure(settings, DEPLOY_SECONDS=300)
+        configure(DEPLOY_SECONDS=300)
         build_as(NEW)
         rest(299)
         assert build_as(OLD).is_left
@@ -207,9 +206,9 @@ class TestWhatIsTold:
         return sorted([*product_urls([0, 4, 8]), *others])
 
     @pytest.fixture(autouse=True)
-    def engines(self, settings):
+    def engines(self, configure):
         engine = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
-        configure(settings, ENGINES={"it": engine}, NOTIFY=True)
+        configure(ENGINES={"it": engine}, NOTIFY=True)
 
     def test_of_edits_that_wait(self, section):
         expected = self.edit()

@@ -25,8 +25,6 @@ from tests.support.testapp.models import Product
 from tests.support.told import hearing
 from tests.support.urls import view
 
-pytestmark = pytest.mark.django_db
-
 HOST = "https://example.com"
 
 

@@ -22,8 +22,6 @@ from tests.support.shop import (
 )
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 ORIGIN = "https://example.com"
 FEEDS = ["/sitemap-products.rss", "/sitemap-products.atom"]
 HUB = "https://hub.example/"

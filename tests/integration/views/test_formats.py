@@ -17,8 +17,6 @@ from tests.support.formats import text, urls_of
 from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 ORIGIN = "https://example.com"
 TYPES = {
     "/sitemap-products-2.txt": "text/plain; charset=utf-8",

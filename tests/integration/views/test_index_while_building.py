@@ -18,15 +18,13 @@ from tests.support.faults import fail_queries
 from tests.support.published import page_row, path_of
 from tests.support.shop import limited, make_products
 
-pytestmark = pytest.mark.django_db
-
 THREE = [f"sitemap-products-{number}.xml" for number in (1, 2, 3)]
 
 
 @pytest.fixture(autouse=True)
-def published(sections: Any, settings: Any) -> None:
+def published(sections: Any, configure: Any) -> None:
     """Have three published pages, and an index that awaits its build."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
+    configure(LIVE_CACHE_SECONDS=60)
     make_products(25)
     sections.register("products", limited(10))
     build()

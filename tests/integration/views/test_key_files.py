@@ -27,7 +27,6 @@ def engines(settings: Any) -> None:
     settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ENGINES": ENGINES}
 
 
-@pytest.mark.django_db
 def test_the_file_is_the_key_alone(client, django_assert_num_queries):
     """Plain text, without a line end or a query; caches may keep it for all."""
     with django_assert_num_queries(0):

@@ -27,8 +27,6 @@ from tests.support.shop import (
 )
 from tests.support.testapp.models import Author, Book, Product, Tag
 
-pytestmark = pytest.mark.django_db
-
 BASE = {"BASE_URL": "https://example.com"}
 UNCACHED = {"LIVE_CACHE_SECONDS": 0}
 PAGE = "/sitemap-products-1.xml"

@@ -11,12 +11,9 @@ from django.utils import timezone
 
 from django_sitemaps_plus.sources import contrib as contrib_source
 from tests.support.builds import build_fully
-from tests.support.configuring import configure
 from tests.support.documents import read_index
 from tests.support.shop import START, ProductSource, limited, make_products
 from tests.support.testapp.models import Product
-
-pytestmark = pytest.mark.django_db
 
 PAGE = "/sitemap-products-1.xml"
 TOMORROW = timezone.now() + timedelta(days=1)
@@ -69,10 +66,10 @@ class TestPages:
         assert client.get("/sitemap.xml").status_code == 404
 
     def test_they_are_kept_for_live_cache_seconds(
-        self, sections, client, settings, django_assert_num_queries
+        self, sections, client, configure, django_assert_num_queries
     ):
         """Meanwhile one query sees that no index is published."""
-        configure(settings, LIVE_CACHE_SECONDS=60)
+        configure(LIVE_CACHE_SECONDS=60)
         make_products(1)
         sections.register("products", ProductSource)
         listed = in_index(client)
@@ -145,10 +142,10 @@ class TestLastmod:
         assert in_index(client) == {PAGE: DATE}
 
     def test_it_is_of_no_edit_that_a_kept_page_may_lack(
-        self, sections, client, settings
+        self, sections, client, configure
     ):
         """A crawler that has read that page would not come back for the edit."""
-        configure(settings, LIVE_CACHE_SECONDS=60)
+        configure(LIVE_CACHE_SECONDS=60)
         edit(3, timezone.now())
         sections.register("products", limited(4))
         assert in_index(client) == {PAGE: DATE}

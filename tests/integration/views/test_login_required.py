@@ -14,7 +14,6 @@ from django.views.decorators.cache import cache_page
 
 import django_sitemaps_plus
 from django_sitemaps_plus.contrib import views as drop_in
-from tests.support.configuring import configure
 from tests.support.key_files import ENGINES
 from tests.support.key_files import PATH as KEY_PATH
 from tests.support.testapp.models import Product
@@ -66,10 +65,9 @@ def test_no_view_of_ours_requires_a_login():
     assert refusing == []
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("url", PATHS)
-def test_crawlers_need_not_log_in(client, served, settings, url):
-    configure(settings, ENGINES=ENGINES, ROBOTS={})
+def test_crawlers_need_not_log_in(client, served, settings, configure, url):
+    configure(ENGINES=ENGINES, ROBOTS={})
     required = "django.contrib.auth.middleware.LoginRequiredMiddleware"
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, required]
     settings.ROOT_URLCONF = Project
@@ -78,7 +76,6 @@ def test_crawlers_need_not_log_in(client, served, settings, url):
     assert client.head(url).status_code == 200
 
 
-@pytest.mark.django_db
 def test_an_old_url_leads_to_its_page(client, served, settings):
     """Rather than to the login."""
     required = "django.contrib.auth.middleware.LoginRequiredMiddleware"

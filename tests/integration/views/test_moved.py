@@ -16,7 +16,7 @@ from tests.support.rendered import without_savepoints
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class Products(Sitemap):

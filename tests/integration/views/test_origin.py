@@ -10,8 +10,6 @@ from django.core.management import CommandError, call_command
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, make_products
 
-pytestmark = pytest.mark.django_db
-
 PAGE = "/sitemap-products-1.xml"
 
 COMMANDS = [

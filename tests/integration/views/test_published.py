@@ -18,7 +18,7 @@ from tests.support.published import age, page_row, path_of, seen
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 PAGE = "/sitemap-products-2.xml"
 PATHS = ["/sitemap.xml", PAGE, "/sitemap.xml.gz", f"{PAGE}.gz"]

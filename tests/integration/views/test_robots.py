@@ -19,8 +19,6 @@ from tests.support.faults import fail_queries
 from tests.support.settings import SITEMAPS_PLUS
 from tests.support.shop import limited, make_products
 
-pytestmark = pytest.mark.django_db
-
 URL = "/robots.txt"
 FIRST = "https://example.com/sitemap.xml"
 SECOND = "https://example.com/sitemaps-2.xml"
@@ -167,12 +165,12 @@ class TestFaults:
         assert messages("rows_failed")
 
     def test_indexes_of_another_origin_are_not_named(
-        self, client, settings, no_database
+        self, client, configure, no_database
     ):
         """After a change of BASE_URL the old URLs are wrong."""
         client.get(URL)
         base = {"BASE_URL": "https://other.example"}
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **base}
+        configure(**base)
         with no_database():
             assert sitemaps(client.get(URL)) == ["https://other.example/sitemap.xml"]
 

@@ -15,8 +15,6 @@ from django_sitemaps_plus.views.html_site_map import _link
 from tests.support.faults import fail_open, fail_queries
 from tests.support.shop import START, product_urls
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def small_pages(monkeypatch: Any) -> None:

@@ -19,8 +19,6 @@ from tests.support.documents import locs
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
-
 LOCALE = "django.middleware.locale.LocaleMiddleware"
 MINE = "tests.support.middleware"
 PATHS = ("/sitemap.xml", "/sitemap-declared-1.xml", "/sitemap-methods-1.xml")

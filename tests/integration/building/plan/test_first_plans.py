@@ -17,7 +17,7 @@ from tests.support.testapp.models import Shop
 
 from .plans import numbers, objects, sizes, spread
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 class ShopSource(ModelSource):

@@ -15,7 +15,7 @@ from tests.support.told import hearing
 
 from .plans import dirty, everything, numbers, replace, sizes, spread
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def digits(count):

@@ -20,7 +20,7 @@ from tests.support.testapp.models import Product
 
 from .plans import objects, plan_of
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 EDITS = 1_500 if os.environ.get("SOAK") else 60
 

@@ -33,7 +33,7 @@ from .plans import (
     spread,
 )
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 def command(*arguments):

@@ -29,7 +29,7 @@ from .plans import (
     spread,
 )
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 ALLOW = {"allow_shrink": True}
 

@@ -21,8 +21,6 @@ from tests.support.told import hearing
 
 from .plans import add, numbers, spread
 
-pytestmark = pytest.mark.django_db
-
 ALLOW = {"allow_shrink": True}
 
 

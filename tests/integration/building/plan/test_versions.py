@@ -16,7 +16,7 @@ from tests.support.testapp.models import Product
 
 from .plans import add, dirty, spread
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db]
+pytestmark = pytest.mark.database
 
 
 @pytest.fixture
