@@ -6,27 +6,21 @@ B builds newer rows, and A goes on.
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial, wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 import pytest
 from django.db import connection
 
-from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
-from django_sitemaps_plus.building.plan import merge, split
 from django_sitemaps_plus.building.store import Result, build_page
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.section import open_section
 
-from .tools.checkpoints import CHECKPOINTS, checkpoint, provoke, reset
-from .tools.processes import end, fork
+from .tools.builders import Builder, stopped_at
+from .tools.checkpoints import CHECKPOINTS, provoke, reset
 from .tools.published import unpublished
 from .tools.shop import (
     ALLOW,
@@ -52,94 +46,11 @@ _SHARED = {
     "inside split": "inside split",
 }
 
-#: Seconds after which a builder that hangs is ended.
-_HANG = 60
-
-
-class Builder:
-    """A process that builds, and stops itself at a checkpoint."""
-
-    def __init__(self, pid: int, results: int) -> None:
-        self.pid = pid
-        self.results = os.fdopen(results)
-
-    def wake(self) -> None:
-        """Let it go on."""
-        os.kill(self.pid, signal.SIGCONT)
-
-    def next_refused(self) -> int:
-        """Wait for its next flip; return how many pages of it were refused."""
-        return int(self.results.readline() or 0)
-
-    def finish(self) -> int:
-        """Wait until it has ended; return how many of its flips were refused."""
-        refused = sum(map(int, self.results.read().split()))
-        status = os.waitpid(self.pid, 0)[1]
-        self.pid = 0
-        assert status == 0, f"the builder failed with status {status}"
-        return refused
-
-    def end(self) -> None:
-        """End it, whatever it does."""
-        self.results.close()
-        if self.pid:
-            end(self.pid)
-
-
-def stopped_at(name: str) -> Builder:
-    """Start a builder, and return once it has stopped."""
-    reader, writer = os.pipe()
-
-    def work() -> None:
-        stop = partial(os.kill, os.getpid(), signal.SIGSTOP)
-        with told(writer), checkpoint(name, stop):
-            build(**ALLOW)
-
-    pid = fork(work, _HANG)
-    os.close(writer)
-    builder = Builder(pid, reader)
-    status = os.waitpid(pid, os.WUNTRACED)[1]
-    assert os.WIFSTOPPED(status), f"no build gets to {name!r}"
-    return builder
-
-
-@contextmanager
-def told(writer: int) -> Iterator[None]:
-    """Tell of each flip how much was refused; of splits and merges too."""
-
-    def watch(real: Callable[..., Any], missing: Callable[..., int]) -> Any:
-        @wraps(real)
-        def call(*args: Any) -> Any:
-            result = real(*args)
-            os.write(writer, b"%d\n" % missing(result, *args))
-            return result
-
-        return call
-
-    flips = watch(worker.flip, lambda done, results: len(results) - len(done))
-    splits = watch(split._split_at, lambda pieces, *_: int(not pieces))
-    merges = watch(merge._merge_claimed, lambda done, *_: int(not done))
-    with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(worker, "flip", flips))
-        stack.enter_context(mock.patch.object(split, "_split_at", splits))
-        stack.enter_context(mock.patch.object(merge, "_merge_claimed", merges))
-        yield
-
-
-@contextmanager
-def ended(builder: Builder) -> Iterator[None]:
-    """Leave no builder behind."""
-    try:
-        yield
-    finally:
-        builder.end()
-
 
 @contextmanager
 def stopped_and_late(name: str, number: int) -> Iterator[Builder]:
     """Have a builder that was stopped until its claims passed, and newer rows."""
-    builder = stopped_at(name)
-    with ended(builder):
+    with stopped_at(name) as builder:
         age_claims()
         rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
         yield builder
@@ -160,8 +71,7 @@ def other_is_at_work(name: str, number: int) -> tuple[int, bool]:
     with stopped_and_late(name, number) as a:
         Page.objects.update(attempts=0)  # so that B takes them all at once, too
         before = hashes()
-        b = stopped_at(_SHARED[name])
-        with ended(b):
+        with stopped_at(_SHARED[name]) as b:
             a.wake()
             refused = a.next_refused()
             is_same = hashes() == before
