@@ -78,6 +78,15 @@ def empty_cache() -> Iterator[None]:
 
 
 @pytest.fixture
+def no_flush(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: what is killed, or fails, keeps what the kernel has.
+
+    Whoever counts or fails flushes does so as before.
+    """
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
 def sections() -> Iterator[SourceRegistry]:
     """Give a registry without sections."""
     with temporary_registry() as registry:

@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def unknown_plans() -> Iterator[None]:
+def unknown_plans(no_flush: None) -> Iterator[None]:
     """Begin each test as a process that knows of no plan, and has not asked for any."""
     known.forget()
     known._asked_at = -known.PAUSE_SECONDS

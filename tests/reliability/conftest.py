@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -34,15 +33,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, and leave the order as it is otherwise."""
     items.sort(key=lambda item: item.path.name not in _LONGEST)
-
-
-@pytest.fixture
-def no_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for no disk: what is killed, or fails, keeps what the kernel has.
-
-    Whoever counts or fails flushes does so as before.
-    """
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture
