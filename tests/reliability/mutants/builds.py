@@ -175,7 +175,7 @@ def commit_hook_not_robust(on_commit, function, using=None, robust=False):
     return on_commit(function, using)
 
 
-@mutant("building.guard:eroding", "tests/integration/building/test_erosion.py")
+@mutant("building.guard:eroding", "tests/integration/building/test_guard.py")
 def small_losses_pass(eroding, results):
     """A section may fall in small steps."""
     return []
@@ -279,7 +279,7 @@ def removed_urls_forgotten(diff, *args):
 
 @mutant(
     "sources.columns:is_passing",
-    "tests/integration/building/test_query_errors.py::TestRow",
+    "tests/integration/building/test_failing_sources.py::TestRow",
 )
 def row_left_out_for_an_outage(is_passing, error):
     """A row is left out because the database disappeared while it was rendered."""
@@ -329,7 +329,8 @@ def next_pages_served(served, pages, site, section, number):
 
 @mutant(
     "building.guard:note_peak",
-    "tests/integration/building/test_erosion.py::test_the_day_before_counts",
+    "tests/integration/building/test_guard.py::TestSmallSteps"
+    "::test_the_day_before_counts",
 )
 def peak_of_the_day_before_forgotten(note_peak, section, total):
     """The guard forgets the peak of the day before."""

@@ -10,7 +10,7 @@ _AGAIN = f"{_VERSIONS}::TestComparedOnceMore"
 _TOLD = f"{_VERSIONS}::TestWhatIsTold"
 _VALUES = "tests/integration/tracking/test_query_values.py"
 _FAILING = "tests/integration/building/test_failing_sources.py::TestPages"
-_POISON = "tests/integration/building/test_poison.py"
+_POISON = "tests/integration/building/test_failing_sources.py::TestPoison"
 _CLOCKS = "tests/integration/diagnostics/test_clocks.py"
 _ROLLING = "tests/reliability/test_rolling_deploys.py"
 
