@@ -121,8 +121,8 @@ def long_header_read_whole(most):
 
 @mutant(
     "models.sections:MISSING_GRACE",
-    "tests/integration/building/test_missing.py"
-    "::test_an_index_that_is_rendered_meanwhile_lists_it",
+    "tests/integration/building/test_index.py"
+    "::TestMissing::test_an_index_that_is_rendered_meanwhile_lists_it",
 )
 def missing_section_forgotten_at_once(grace):
     """An index forgets a section as soon as it is no longer registered."""
