@@ -40,6 +40,8 @@ from .worker_sources import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ROWS = 40
+SLUGS = [f"product-{number:05}" for number in range(ROWS)]
+BOTH = {"command", "helper"}
 
 
 def hashes() -> list[tuple[Any, ...]]:
@@ -58,10 +60,29 @@ def products(sections: Any) -> None:
     sections.register("products", limited(1))
 
 
-def slugs(crawled: dict[str, list[str]]) -> list[tuple[str, str]]:
-    """Return who has rendered each URL, and the slug in it, in the order of slugs."""
-    found = [url.split("/")[3:5] for urls in crawled.values() for url in urls]
-    return sorted([(who, slug) for who, slug in found], key=lambda it: it[1])
+@pytest.fixture
+def rendered(crawl: Any) -> Any:
+    """Return what builds, in the end well, and gives who has rendered which slugs."""
+
+    def rendered(*words: str, **options: Any) -> tuple[set[str], list[str]]:
+        done = run_build(SharedSource, *words, **options)
+        assert done.returncode == 0, done.stderr
+        found = [url.split("/")[3:5] for urls in crawl().values() for url in urls]
+        return {who for who, _ in found}, sorted([slug for _, slug in found])
+
+    return rendered
+
+
+@pytest.fixture
+def mended(crawl: Any) -> Any:
+    """Return what builds all that failed, and looks whether all is there."""
+
+    def mended() -> None:
+        build_fully()
+        assert not Page.objects.dirty().exists()
+        assert len(crawl()) == ROWS
+
+    return mended
 
 
 class TestWorkers:
@@ -85,22 +106,15 @@ class TestWorkers:
         assert helpers_seen().exists()
 
     @pytest.mark.database
-    def test_they_share_the_pages(self, products, crawl):
+    def test_they_share_the_pages(self, products, rendered):
         """The command renders some, helpers the rest, nobody any twice."""
-        done = run_build(SharedSource, "--workers", "2")
-        assert done.returncode == 0, done.stderr
-        found = slugs(crawl())
-        assert {who for who, _ in found} == {"command", "helper"}
-        names = Product.objects.order_by("slug").values_list("slug", flat=True)
-        assert [slug for _, slug in found] == list(names)
+        assert rendered("--workers", "2") == (BOTH, SLUGS)
 
-    def test_few_pages_are_built_by_the_command_alone(self, sections, crawl):
+    def test_few_pages_are_built_by_the_command_alone(self, sections, rendered):
         """To start a process would take longer than to build them."""
         make_products(5)
         sections.register("products", limited(1))
-        done = run_build(SharedSource, "--workers", "2", IS_ALONE=True)
-        assert done.returncode == 0, done.stderr
-        assert {who for who, _ in slugs(crawl())} == {"command"}
+        assert rendered("--workers", "2", IS_ALONE=True) == ({"command"}, SLUGS[:5])
 
     def test_one_set_of_processes_for_all_sites(self, sections, crawl):
         sites = {
@@ -115,30 +129,21 @@ class TestWorkers:
 
     @pytest.mark.database
     @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no pools")
-    def test_a_pool_of_connections(self, products, crawl):
+    def test_a_pool_of_connections(self, products, rendered):
         """Each process has one of its own: a page never has another page's rows."""
         for _ in range(2):
             shutil.rmtree(helpers_seen(), ignore_errors=True)
-            words = ("--workers", "3", "--full")
-            done = run_build(SharedSource, *words, DATABASES=pooled())
-            assert done.returncode == 0, done.stderr
-            found = slugs(crawl())
-            assert [slug[-5:] for _, slug in found] == [f"{n:05}" for n in range(ROWS)]
-            assert {who for who, _ in found} == {"command", "helper"}
+            found = rendered("--workers", "3", "--full", DATABASES=pooled())
+            assert found == (BOTH, SLUGS)
 
     @pytest.mark.database
     @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no server")
-    def test_another_database_that_is_down(self, products, crawl):
+    def test_another_database_that_is_down(self, products, rendered):
         """Only that of the pages must work."""
-        default = pooled()["default"]
-        down = {**default, "HOST": "127.0.0.1", "PORT": "1", "OPTIONS": {}}
-        done = run_build(
-            SharedSource,
-            *("--workers", "2"),
-            DATABASES={"default": {**default, "OPTIONS": {}}, "down": down},
-        )
-        assert done.returncode == 0, done.stderr
-        assert {who for who, _ in slugs(crawl())} == {"command", "helper"}
+        default = {**pooled()["default"], "OPTIONS": {}}
+        down = {**default, "HOST": "127.0.0.1", "PORT": "1"}
+        given = {"default": default, "down": down}
+        assert rendered("--workers", "2", DATABASES=given) == (BOTH, SLUGS)
 
     @pytest.mark.database
     @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no schemas")
@@ -161,7 +166,7 @@ class TestWorkers:
 
 
 class TestWaysToRun:
-    def test_a_script_without_a_guard(self, products, crawl, tmp_path):
+    def test_a_script_without_a_guard(self, products, rendered, tmp_path):
         """Helpers do not run it again."""
         script = tmp_path / "script.py"
         script.write_text(
@@ -169,9 +174,7 @@ class TestWaysToRun:
             "from django.core.management import call_command\n"
             "call_command('build_sitemaps', workers=2)\n"
         )
-        done = run_build(SharedSource, program=[str(script)])
-        assert done.returncode == 0, done.stderr
-        assert {who for who, _ in slugs(crawl())} == {"command", "helper"}
+        assert rendered(program=[str(script)]) == (BOTH, SLUGS)
 
     def test_settings_that_no_module_has(self, products, crawl):
         """Helpers could not have them, so the command builds alone and says so."""
@@ -187,7 +190,7 @@ class TestWaysToRun:
         done = run_build(SharedSource, program=["-c", program], IS_ALONE=True)
         assert done.returncode == 0, done.stderr
         assert "One process builds" in done.stderr
-        assert {who for who, _ in slugs(crawl())} == {"command"}
+        assert len(crawl()) == ROWS
 
     def test_a_test_of_a_project(self, products, crawl):
         """Its settings may be overridden, which no other process can see."""
@@ -198,14 +201,12 @@ class TestWaysToRun:
 
 
 class TestFailures:
-    def test_a_storage_that_fails_in_a_helper(self, products, crawl):
+    def test_a_storage_that_fails_in_a_helper(self, products, mended):
         """The command says so, and the next build has all its pages."""
         done = run_build(StorelessSource, "--workers", "2")
         assert done.returncode == 1
         assert "No space left on device" in done.stderr
-        build_fully()
-        assert not Page.objects.dirty().exists()
-        assert len(crawl()) == ROWS
+        mended()
 
     def test_a_page_that_fails_is_tried_once_by_all_together(self, sections):
         """Its error is named once; else many would use up its attempts in one build."""
@@ -218,7 +219,7 @@ class TestFailures:
         assert set(pages.values_list("attempts", flat=True)) == {1}
 
     @pytest.mark.database
-    def test_a_helper_that_is_killed(self, products, crawl):
+    def test_a_helper_that_is_killed(self, products, mended):
         """The command says so, and does not wait for its lease; so do others' pages."""
         began = time.monotonic()
         done = run_build(DeadlySource, "--workers", "2")
@@ -228,13 +229,11 @@ class TestFailures:
         left = Page.objects.exclude(number=0).dirty()
         assert set(left.values_list("attempts", flat=True)) == {1}
         assert left.count() <= BATCH_PAGES
-        build_fully()
-        assert not Page.objects.dirty().exists()
-        assert len(crawl()) == ROWS
+        mended()
 
     @pytest.mark.database
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-    def test_a_command_that_is_ended(self, number, products, crawl, tmp_path):
+    def test_a_command_that_is_ended(self, number, products, mended, tmp_path):
         """Its helpers end with it, and give up the pages that they are at work on."""
         program = build_program(EndlessSource, "--workers=3", directory=tmp_path)
         program.start(waits=False)
@@ -245,6 +244,4 @@ class TestFailures:
         finally:
             program.kill()
         assert Page.objects.exclude(token="").count() == BATCH_PAGES  # its own
-        build_fully()
-        assert not Page.objects.dirty().exists()
-        assert len(crawl()) == ROWS
+        mended()
