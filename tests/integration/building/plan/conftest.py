@@ -11,7 +11,21 @@ from django.test.utils import isolate_apps
 
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, Section
+from tests.support.shop import limited
+
+from .plans import spread
+
+
+@pytest.fixture
+def spaced(publish: Callable[..., Section]) -> Callable[..., Section]:
+    """Return what publishes products with room between their keys."""
+
+    def spaced(rows: int, limit: int = 10, **attributes: Any) -> Section:
+        spread(rows)
+        return publish(limited(limit, **attributes))
+
+    return spaced
 
 
 @pytest.fixture

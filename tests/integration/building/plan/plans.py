@@ -7,10 +7,11 @@ from typing import Any
 
 from django.db.models import F
 
+from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.registry import registry
-from tests.support.testapp.models import Product
+from tests.support.testapp.models import Label, Product, Shop
 
 
 def plan_of(section: Section) -> list[Page]:
@@ -54,6 +55,18 @@ def add(*keys: int) -> list[Product]:
     return [
         Product.objects.create(pk=key, name=f"p-{key}", slug=f"p-{key}") for key in keys
     ]
+
+
+def of_shops(limit: int) -> type[ModelSource]:
+    """Return a source whose keys fall anywhere."""
+    attributes = {"model": Shop, "location": Route("shop-detail", pk="pk")}
+    return type("Shops", (ModelSource,), {"limit": limit, **attributes})
+
+
+def of_labels(limit: int) -> type[ModelSource]:
+    """Return a source whose keys are texts."""
+    attributes = {"model": Label, "location": Route("label-detail", code="code")}
+    return type("Labels", (ModelSource,), {"limit": limit, **attributes})
 
 
 def everything(pages: dict[str, list[str]]) -> list[str]:

@@ -1,25 +1,28 @@
-"""New plans: asked for, or forced by bounds that fit no more."""
+"""New plans: asked for, or forced by bounds or keys that fit no more."""
 
 from __future__ import annotations
 
 import uuid
 from datetime import timedelta
-from io import StringIO
+from functools import partial
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db.models import F
 from django.db.models.functions import Now
 
-from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus import Entry, Source, planning
 from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.status import section_status
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Change, Page, State
+from django_sitemaps_plus.signals import urls_changed
+from tests.support.builds import build_and_relay
 from tests.support.documents import read_index
-from tests.support.shop import limited
+from tests.support.shop import START, limited
 from tests.support.testapp.models import Label, Product, Shop
+from tests.support.told import hearing
 
 from .plans import (
     add,
@@ -27,24 +30,26 @@ from .plans import (
     everything,
     numbers,
     objects,
+    of_labels,
+    of_shops,
     plan_of,
     replace,
     sizes,
-    spread,
 )
 
 pytestmark = pytest.mark.database
 
 
-def command(*arguments):
-    call_command("build_sitemaps", *arguments, stdout=StringIO(), stderr=StringIO())
+@pytest.fixture
+def command(run):
+    """Return what runs the command with some options."""
+    return partial(run, "build_sitemaps")
 
 
 @pytest.fixture
-def section(publish):
+def section(spaced):
     """Three pages of ten."""
-    spread(30)
-    return publish(limited(10))
+    return spaced(30)
 
 
 class TestAskedFor:
@@ -84,7 +89,7 @@ class TestAskedFor:
 
 class TestUnfinished:
     @pytest.fixture(autouse=True)
-    def unfinished(self, section, failing):
+    def unfinished(self, section, failing, command):
         """Five pages are to come, and page 6, one of them, fails."""
         replace(limited(6))
         failing(6)
@@ -109,7 +114,7 @@ class TestUnfinished:
         build()
         assert sizes(section) == [6, 6, 6, 6, 6]
 
-    def test_the_command_says_what_to_do(self, section, failing):
+    def test_the_command_says_what_to_do(self, section, failing, command):
         """Each time, also once the page is left alone, which is then replaced."""
         parked = section.pages.filter(number=6)
         pause = {"tried": F("wanted"), "not_before": Now() + timedelta(hours=1)}
@@ -126,7 +131,9 @@ class TestUnfinished:
         assert sizes(section) == [6, 6, 6, 6, 6]
 
 
-def test_a_plan_that_was_complete_before_a_crash_is_taken(section, monkeypatch):
+def test_a_plan_that_was_complete_before_a_crash_is_taken(
+    section, monkeypatch, command
+):
     """No page is dirty then, so nothing else would bring the section up."""
     replace(limited(6))
     with monkeypatch.context() as patch:
@@ -139,17 +146,16 @@ def test_a_plan_that_was_complete_before_a_crash_is_taken(section, monkeypatch):
 
 class TestShrinking:
     @pytest.fixture
-    def section(self, publish):
+    def section(self, spaced):
         """150 entries, of which a plan to come would list 30."""
-        spread(150)
-        section = publish(limited(50))
+        section = spaced(150, limit=50)
         Product.objects.filter(pk__gt=300).delete()
         replace(limited(20))
         return section
 
     @pytest.mark.parametrize("is_tracked", [True, False], ids=["noticed", "unnoticed"])
     def test_the_guard_holds_a_plan_until_it_may_pass(
-        self, section, is_tracked, client
+        self, section, is_tracked, client, command
     ):
         """The old one is served, and the command says how to let the new one pass."""
         if not is_tracked:
@@ -165,7 +171,7 @@ class TestShrinking:
         assert sizes(section) == [20, 10]
         command()
 
-    def test_a_plan_may_pass_at_once(self, section):
+    def test_a_plan_may_pass_at_once(self, section, command):
         """And what it lists is what the next build is measured by."""
         command("--replan", "--allow-shrink")
         assert sizes(section) == [20, 10]
@@ -174,7 +180,7 @@ class TestShrinking:
         section.refresh_from_db()
         assert section.hold_reason == ""
 
-    def test_a_plan_passes_once_the_rows_are_back(self, section):
+    def test_a_plan_passes_once_the_rows_are_back(self, section, command):
         with pytest.raises(CommandError):
             command("--replan")
         add(*range(310, 1510, 10))
@@ -205,9 +211,7 @@ class TestBroken:
     def section(self, publish):
         """Labels on five pages."""
         Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(20)])
-        route = Route("label-detail", code="code")
-        attributes = {"model": Label, "location": route, "limit": 5}
-        return publish(type("Labels", (ModelSource,), attributes))
+        return publish(of_labels(5))
 
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, caplog, crawl):
         """Every row is listed once again; no page of the old plan is built any more.
@@ -241,19 +245,16 @@ class TestBroken:
 
     def test_uuids_that_do_not_ascend_get_a_new_plan(self, publish, crawl):
         Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 120)) for n in range(20)])
-        route = Route("shop-detail", pk="pk")
-        attributes = {"model": Shop, "location": route, "limit": 5}
-        section = publish(type("Shops", (ModelSource,), attributes))
+        section = publish(of_shops(5))
         urls = everything(crawl())
         swap(section)
         build(allow_shrink=True)
         assert numbers(section)[0] > 1
         assert everything(crawl()) == urls
 
-    def test_a_page_that_owns_nearly_all_rows_is_not_split(self, publish, crawl):
+    def test_a_page_that_owns_nearly_all_rows_is_not_split(self, spaced, crawl):
         """Its pieces would lie across the old plan and the new one, for good."""
-        spread(40)
-        section = publish(limited(4))
+        section = spaced(40, limit=4)
         urls = everything(crawl())
         section.pages.filter(number=1).update(high="1000")
         section.pages.filter(number=2).update(low="1000")
@@ -262,3 +263,111 @@ class TestBroken:
         assert build().problems == []
         assert everything(crawl()) == urls
         assert not section.pages.filter(state=State.NEXT).exists()
+
+
+def digits(count):
+    """Add products whose slugs are digits too, all above their keys."""
+    Product.objects.bulk_create(
+        [Product(pk=100 + n, name=f"{n}", slug=f"{500 + n}") for n in range(count)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [("pk", "slug", [8, 8, 8, 6]), ("slug", "pk", [10, 10, 10])],
+    ids=["to slug", "to pk"],
+)
+def test_bounds_that_are_keys_of_both_types_get_a_new_plan(
+    publish, crawl, before, after, expected
+):
+    """Digits in order, as text and as numbers; by them one page owned all rows."""
+    digits(30)
+    section = publish(limited(10, key=before))
+    urls = everything(crawl())
+    replace(limited(10, key=after))
+    build()
+    assert sizes(section) == expected
+    assert everything(crawl()) == urls
+    assert build().sections[0].rendered == 0
+
+
+@pytest.mark.parametrize("limit", [10, 50], ids=["pages", "one page"])
+def test_a_save_beside_it_is_published_and_told(publish, crawl, limit):
+    """In the same refresh, whether the plan has other pages then or the one it had."""
+    digits(30)
+    section = publish(limited(limit))
+    saved = Product.objects.get(pk=115)
+    saved.updated_at = START
+    saved.save()
+    replace(limited(limit, key="slug"))
+    with hearing(urls_changed) as heard:
+        build_and_relay()
+    told = [url for news in heard if news["announce"] for url in news["updated"]]
+    assert told == ["https://example.com/products/515/"]
+    assert len(everything(crawl())) == 30
+    assert (dirty(section), Change.objects.count()) == ([], 0)
+
+
+def test_uuids_that_become_strings_get_a_new_plan(publish):
+    """Every UUID is a string as well, and they come in the same order."""
+    Shop.objects.bulk_create([Shop() for _ in range(30)])
+    section = publish(of_shops(10))
+    Label.objects.bulk_create([Label(code=f"z-{n:02}") for n in range(30)])
+    replace(of_labels(10))
+    build()
+    assert sizes(section) == [8, 8, 8, 6]
+
+
+def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
+    digits(30)
+    section = publish(limited(10))
+    replace(limited(10, key="slug"))
+    with monkeypatch.context() as patch:
+        patch.setattr(planning, "key_ranges", lambda *_: 1 / 0)
+        assert "ZeroDivisionError" in build().sections[0].errors[0]
+    assert numbers(section) == [1, 2, 3]
+    assert dirty(section) == []
+    build()
+    assert sizes(section) == [8, 8, 8, 6]
+
+
+def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
+    """Its bounds are those of the keys before the deploy, too."""
+    digits(30)
+    section = publish(limited(10))
+    replace(limited(6))
+    failing(6)
+    build(replan=True)
+    failing()
+    replace(limited(10, key="slug"))
+    build()
+    assert sizes(section) == [8, 8, 8, 6]
+
+
+def test_a_wider_key_of_the_same_type_keeps_the_plan(spaced, monkeypatch):
+    """A migration to BigAutoField, say; its pages are rendered once more."""
+    section = spaced(30)
+    field = Product._meta.pk
+    monkeypatch.setattr(field, "db_type", lambda connection: "numeric")
+    replace(limited(15))  # a new plan would have other pages
+    assert build().sections[0].rendered == 3
+    assert numbers(section) == [1, 2, 3]
+
+
+def test_rows_that_had_no_keys_get_a_new_plan(publish, crawl):
+    """Positions are numbers in order, and so are integer keys."""
+    digits(30)
+
+    class Slugs(Source):
+        limit = 10
+
+        def entries(self, origin):
+            slugs = Product.objects.order_by("pk").values_list("slug", flat=True)
+            return [Entry(loc=f"{origin}/products/{slug}/") for slug in slugs]
+
+    section = publish(Slugs)
+    urls = everything(crawl())
+    replace(limited(10))
+    build()
+    assert sizes(section) == [10, 10, 10]
+    assert everything(crawl()) == urls

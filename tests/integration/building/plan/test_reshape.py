@@ -1,21 +1,31 @@
-"""Pages split, merge, empty and return; their numbers mean one thing for ever."""
+"""Pages are cut, split, merge, empty and return; their numbers mean one thing."""
 
 from __future__ import annotations
 
-import pytest
-from django.db.models import F
+import uuid
+from typing import Any
 
+import pytest
+from django.db import models
+from django.db.models import F
+from django.test.utils import isolate_apps
+
+from django_sitemaps_plus import planning, rendering, site_urls
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import Section, pages
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
-from tests.support.shop import ProductSource, limited
-from tests.support.testapp.models import Product
+from tests.support.shop import ProductSource, limited, make_products, product_urls
+from tests.support.testapp.models import Product, Shop
 
 from .plans import (
     add,
@@ -23,6 +33,7 @@ from .plans import (
     everything,
     numbers,
     objects,
+    of_shops,
     plan_of,
     replace,
     sizes,
@@ -31,7 +42,93 @@ from .plans import (
 
 pytestmark = pytest.mark.database
 
-ALLOW = {"allow_shrink": True}
+
+SOME_BYTES = 1_000
+
+
+@pytest.fixture
+def small_limits(monkeypatch: Any) -> None:
+    for module in (planning, rendering, key_ranges):
+        monkeypatch.setattr(module, "HISTORIC_BYTES", SOME_BYTES)
+    for module in (replan, pages, site_urls):
+        monkeypatch.setattr(module, "HISTORIC_SITEMAPS", 3)
+
+
+def shops(count):
+    Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 100)) for n in range(count)])
+
+
+class TestFirstPlans:
+    def test_uuids_leave_room_for_random_inserts(self, publish):
+        """A page splits above its limit and a tenth, no sooner; others stay."""
+        shops(25)
+        section = publish(of_shops(10))
+        assert sizes(section) == [8, 8, 8, 1]  # four fifths of what a page should hold
+        before = objects(section)
+        found = []
+        for number in range(1, 5):
+            Shop.objects.create(pk=uuid.UUID(int=number))
+            build()
+            found.append(sizes(section))
+        assert found == [
+            [9, 8, 8, 1],
+            [10, 8, 8, 1],
+            [11, 8, 8, 1],
+            [6, 6, 8, 8, 1],
+        ]
+        assert {n: before[n] for n in (2, 3, 4)}.items() <= objects(section).items()
+
+    @pytest.mark.parametrize("is_historic", [False, True])
+    def test_pages_of_many_bytes_get_fewer_rows(
+        self, spaced, monkeypatch, configure, small_limits, is_historic
+    ):
+        """None is rendered for nothing, and then split, as with many languages."""
+        configure(HISTORIC_LIMITS=is_historic)
+        if not is_historic:
+            monkeypatch.setattr(write_document, "__defaults__", (SOME_BYTES,))
+            monkeypatch.setattr(planning, "MAX_BYTES", SOME_BYTES)
+        section = spaced(30, limit=20)
+        assert numbers(section) == list(range(1, len(sizes(section)) + 1))
+        assert sizes(section)[0] < 20
+        assert len({*sizes(section)[:-1]}) == 1
+        assert sum(sizes(section)) == 30
+
+    def test_a_limit_of_one_is_a_row_a_page(self, publish):
+        shops(3)
+        assert sizes(publish(of_shops(1))) == [1, 1, 1]
+
+    def test_live_and_stored_pages_have_the_same_numbers(self, sections, crawl):
+        shops(25)
+        sections.register("shops", of_shops(10))
+        live = crawl()
+        assert len(live) == 4
+        build()
+        assert crawl() == live
+
+
+def uuid7():
+    """Stand for the function of this name that newer Pythons have."""
+    return uuid.uuid4()
+
+
+@pytest.mark.parametrize(
+    ("field", "grows"),
+    [
+        (models.BigAutoField(primary_key=True), True),
+        (models.PositiveIntegerField(primary_key=True), True),
+        (models.UUIDField(primary_key=True, default=uuid.uuid4), False),
+        (models.UUIDField(primary_key=True, default=uuid7), True),
+        (models.UUIDField(primary_key=True), False),
+        (models.CharField(max_length=9, primary_key=True), False),
+    ],
+)
+@isolate_apps("tests.support.testapp")
+def test_the_field_tells_whether_keys_grow(field, grows):
+    """Its type, and for UUIDs the function that makes them."""
+    meta = type("Meta", (), {"app_label": "testapp"})
+    body = {"__module__": __name__, "Meta": meta, "code": field.clone()}
+    model = type("Grown", (models.Model,), body)
+    assert KeySpace(model, "pk", "default").grows is grows
 
 
 def url(number):
@@ -51,10 +148,9 @@ def stamps(section):
 
 
 class TestSplit:
-    def test_the_last_page_is_cut_at_its_end(self, publish):
+    def test_the_last_page_is_cut_at_its_end(self, spaced):
         """Keys that grow fill pages to their limit, and older pages stay."""
-        spread(20)
-        section = publish(limited(10))
+        section = spaced(20)
         before = objects(section)
         stamped = stamps(section)
         add(210, 220)
@@ -63,10 +159,9 @@ class TestSplit:
         assert before.items() <= objects(section).items()
         assert stamped.items() <= stamps(section).items()
 
-    def test_another_page_is_halved(self, publish):
+    def test_another_page_is_halved(self, spaced):
         """The new page gets the next number, whatever its place."""
-        spread(30)
-        section = publish(limited(10))
+        section = spaced(30)
         add(111)
         build()
         assert sizes(section) == [10, 11, 10]  # it may grow by a tenth
@@ -77,9 +172,8 @@ class TestSplit:
         after = objects(section)
         assert [n for n in before if before[n] != after[n]] == [2]
 
-    def test_one_insert_of_many_makes_many_pieces(self, publish):
-        spread(30)
-        section = publish(limited(10))
+    def test_one_insert_of_many_makes_many_pieces(self, spaced):
+        section = spaced(30)
         add(*range(111, 120), *range(121, 130), *range(131, 140))
         build()
         assert sum(sizes(section)) == 57
@@ -113,10 +207,9 @@ class OfLargeRows(ProductSource):
 
 class TestMerge:
     @pytest.fixture
-    def section(self, publish):
+    def section(self, spaced):
         """Four pages of ten; then 2 and 3 shrink to two entries each."""
-        spread(40)
-        section = publish(limited(10))
+        section = spaced(40)
         for product in Product.objects.filter(pk__gt=120, pk__lte=200):
             product.delete()
         for product in Product.objects.filter(pk__gt=220, pk__lte=300):
@@ -129,7 +222,7 @@ class TestMerge:
         The other answers until it is pruned, since a crawler may hold an index that
         names it; then it is gone for ever, and nothing has its number again.
         """
-        build(**ALLOW)
+        build(allow_shrink=True)
         assert (numbers(section), sizes(section)) == ([1, 2, 4], [10, 4, 10])
         page = section.pages.get(number=2)
         assert (page.low, page.high) == ("110", "310")
@@ -149,22 +242,21 @@ class TestMerge:
         assert 3 not in used
         assert len(set(used)) == len(used)
 
-    def test_a_page_that_merges_with_an_empty_one_stays_as_it_was(self, publish):
+    def test_a_page_that_merges_with_an_empty_one_stays_as_it_was(self, spaced):
         """Its object and its lastmod too: of what it lists nothing has changed."""
-        spread(14)
-        section = publish(limited(10))
+        section = spaced(14)
         Product.objects.filter(pk__lte=60).delete()
         build()
         before, stamped = objects(section), stamps(section)
         Product.objects.filter(pk__gt=100).delete()
-        build(**ALLOW)
+        build(allow_shrink=True)
         assert numbers(section) == [1]
         assert objects(section) == {1: before[1]}
         assert stamps(section) == {1: stamped[1]}
 
     def test_a_page_that_went_meanwhile_takes_in_nothing(self, section, crawl):
         Product.objects.filter(pk__gt=310, pk__lte=370).delete()
-        build(**ALLOW)
+        build(allow_shrink=True)
         before = crawl()
         both = section.pages.with_section().filter(number__in=[3, 4])
         gone, behind = both.order_by("number")
@@ -176,10 +268,9 @@ class TestARaisedLimit:
     """Pages that were right for it are small by the new one."""
 
     @pytest.fixture
-    def section(self, publish):
+    def section(self, spaced):
         """Six pages of ten, which the next build would give 60."""
-        spread(60)
-        section = publish(limited(10))
+        section = spaced(60)
         replace(limited(60))
         return section
 
@@ -222,12 +313,11 @@ class TestARaisedLimit:
 
 
 class TestEmptyPages:
-    def test_an_empty_page_keeps_its_number_and_returns(self, publish, client):
+    def test_an_empty_page_keeps_its_number_and_returns(self, spaced, client):
         """It leaves the index and answers 404 meanwhile."""
-        spread(30)
-        section = publish(limited(10))
+        section = spaced(30)
         Product.objects.filter(pk__gt=100, pk__lte=200).delete()
-        build(**ALLOW)
+        build(allow_shrink=True)
         assert client.get(url(2)).status_code == 404
         assert listed(client) == [1, 3]
         assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 0, 10])
@@ -270,11 +360,10 @@ class TestNoOscillation:
 
     @pytest.mark.parametrize("key", [101, 305], ids=str)
     def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
-        self, publish, key
+        self, spaced, key
     ):
         """After the first split there is room."""
-        spread(30)
-        section = publish(limited(10))
+        section = spaced(30)
         add(102, 196, 306)
         build()
         versions = []
@@ -287,3 +376,73 @@ class TestNoOscillation:
         assert len(set(versions[1:])) == 1
         pages = section.pages.filter(state="active", wanted__gt=F("built"))
         assert not pages.exists()
+
+
+def on_indexes(client: Any) -> list[list[str]]:
+    """Return the URLs of pages that the first index lists, and the second."""
+    answers = [client.get(f"/{name}.xml") for name in ("sitemap", "sitemaps-2")]
+    return [list(read_index(it.content)) for it in answers if it.status_code == 200]
+
+
+class TestHistoricLimits:
+    """Pages and indexes for consumers that know only the old limits."""
+
+    def test_a_page_of_more_splits_once_they_are_on(
+        self, spaced, configure, small_limits
+    ):
+        """By the next build, which needs no option."""
+        section = spaced(30, limit=100)
+        assert sizes(section) == [30]
+        configure(HISTORIC_LIMITS=True)
+        build()
+        largest = max(page.plain_size for page in plan_of(section))
+        assert SOME_BYTES // 2 < largest <= SOME_BYTES
+        assert sum(sizes(section)) == 30
+
+    def test_pages_that_are_half_full_by_them_do_not_merge(
+        self, spaced, configure, small_limits
+    ):
+        """However few their entries are: soon they would split again."""
+        configure(HISTORIC_LIMITS=True)
+        section = spaced(30, limit=100)
+        first = plan_of(section)[0]
+        assert first.high is not None
+        bound = int(first.high)
+        Product.objects.exclude(pk__gte=bound - 30, pk__lt=bound + 30).delete()
+        build(allow_shrink=True)
+        assert [page.entries for page in plan_of(section)[:2]] == [3, 3]
+
+    def test_live_pages_keep_them(self, sections, crawl, configure, small_limits):
+        """Also when a plan without them was made a moment before."""
+        make_products(20)
+        sections.register("products", limited(15))
+        assert list(map(len, crawl().values())) == [15, 5]
+        configure(HISTORIC_LIMITS=True)
+        found = crawl()
+        assert everything(found) == product_urls(range(20))
+        assert max(map(len, found.values())) < 15
+
+
+class TestSitemapsOfAnIndex:
+    def test_more_pages_than_one_may_list_make_another_once_they_are_on(
+        self, publish, client, configure, small_limits
+    ):
+        """By the next build, though no page has changed."""
+        make_products(5)
+        publish(limited(1))
+        (whole,) = on_indexes(client)
+        configure(HISTORIC_LIMITS=True)
+        build()
+        assert on_indexes(client) == [whole[:3], whole[3:]]
+        assert site_urls.index_urls(get_site()) == [
+            f"https://example.com/{name}.xml" for name in ("sitemap", "sitemaps-2")
+        ]
+
+    def test_a_live_index_lists_no_more(
+        self, sections, client, configure, small_limits
+    ):
+        """As ever: further indexes need a build."""
+        configure(HISTORIC_LIMITS=True)
+        make_products(5)
+        sections.register("products", limited(1))
+        assert [len(urls) for urls in on_indexes(client)] == [3]
