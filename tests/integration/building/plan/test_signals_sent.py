@@ -12,16 +12,13 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.notifications import url_changes
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished, page_built, urls_changed
 from tests.support.builds import build_and_relay
 from tests.support.shop import START, limited
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
-from .plans import add, numbers, spread
-
-ALLOW = {"allow_shrink": True}
+from .plans import add, numbers, replace
 
 
 @contextmanager
@@ -50,30 +47,20 @@ def total(heard):
 
 
 @pytest.fixture
-def section(publish):
-    spread(30)
-    return publish(limited(10))
+def section(spaced):
+    return spaced(30)
 
 
-def add_publications(section, *old):
+def add_publications(section, *names):
     """Have pages been published whose objects were those, one each."""
-    for names in old:
-        Publication.objects.create(section=section, old=names, new=[])
-
-
-def die(*args: object, **kwargs: object) -> None:
-    raise SystemExit
+    for name in names:
+        Publication.objects.create(section=section, old=[name], new=[])
 
 
 def rename(key, slug):
     product = Product.objects.get(pk=key)
     product.slug = slug
     product.save()
-
-
-def recut(limit):
-    registry.unregister("products")
-    registry.register("products", limited(limit))
 
 
 class TestUrlsChanged:
@@ -114,12 +101,12 @@ class TestUrlsChanged:
 
     def test_a_row_that_comes_in_with_a_new_plan_is_not_announced(self, section):
         """A publication is announced as a whole or not at all; a plan tells nothing."""
-        recut(9)
+        replace(limited(9))
         with hearing(urls_changed) as heard:
             build_and_relay(replan=True)
         assert heard == []
         assert Publication.objects.count() == 0
-        recut(7)
+        replace(limited(7))
         Product.objects.bulk_create([Product(pk=15, name="p", slug="p-15")])
         with hearing(urls_changed) as heard:
             build_and_relay(replan=True)
@@ -130,7 +117,7 @@ class TestUrlsChanged:
         self, section, monkeypatch
     ):
         """That change is told by the build that follows, not all that moved."""
-        recut(7)
+        replace(limited(7))
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
                 patch.setattr(building, "settle", lambda build, section: False)
@@ -141,7 +128,7 @@ class TestUrlsChanged:
 
     def test_a_change_that_only_the_new_plan_shows_is_announced(self, section, failing):
         """The page of the old plan cannot be built: it is announced now or never."""
-        recut(7)
+        replace(limited(7))
         failing(2)
         with hearing(urls_changed) as heard:
             rename(150, "p-renamed")
@@ -157,16 +144,14 @@ class TestUrlsChanged:
             for key in range(210, 310, 10):
                 rename(key, f"q-{key}")
             build_and_relay()
-        sizes = [
-            len(told["added"]) + len(told["updated"]) + len(told["removed"])
-            for told in heard
-        ]
+        kinds = ("added", "updated", "removed")
+        sizes = [sum(len(told[kind]) for kind in kinds) for told in heard]
         assert (max(sizes), sum(sizes)) == (4, 20)
 
     def test_a_publication_whose_objects_are_lost_is_let_go(self, section, caplog):
         """Its URLs are lost too, and who tells it says so, once."""
         with hearing(urls_changed) as heard:
-            Publication.objects.create(section=section, old=["no/such.gz"], new=[])
+            add_publications(section, "no/such.gz")
             [words] = url_changes.relay()
             assert url_changes.relay() == []
         assert "are lost" in words
@@ -175,6 +160,9 @@ class TestUrlsChanged:
         assert "are lost" in caplog.text
 
     def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
+        def die(*args, **kwargs):
+            raise SystemExit
+
         with hearing(urls_changed) as heard:
             with monkeypatch.context() as patch:
                 patch.setattr(url_changes, "_send", die)
@@ -193,7 +181,7 @@ class TestUrlsChanged:
             asked.append(name)
             raise StoreError("no answer")
 
-        add_publications(section, ["a.gz"], ["b.gz"], ["c.gz"])
+        add_publications(section, "a.gz", "b.gz", "c.gz")
         monkeypatch.setattr(url_changes, "read_document", away)
         with hearing(urls_changed):
             url_changes.relay()
@@ -206,7 +194,7 @@ class TestUrlsChanged:
 
     def test_none_is_begun_when_the_time_is_over(self, section):
         """A task ends in time; the next one goes on."""
-        add_publications(section, ["no/such.gz"])
+        add_publications(section, "no/such.gz")
         with hearing(urls_changed):
             url_changes.relay(until=time.monotonic())
             build(seconds=0)
@@ -216,11 +204,10 @@ class TestUrlsChanged:
 
 
 class TestPageBuilt:
-    def test_each_published_page_is_told(self, publish):
+    def test_each_published_page_is_told(self, spaced):
         """With its number, its entries and its address."""
-        spread(25)
         with hearing(page_built) as heard:
-            publish(limited(10))
+            spaced(25)
         assert sorted(heard, key=lambda told: told["number"]) == [
             {
                 "section": "products",
@@ -247,14 +234,14 @@ class TestPageBuilt:
         Product.objects.filter(pk__gt=120, pk__lte=200).delete()
         Product.objects.filter(pk__gt=220).delete()
         with hearing(page_built) as heard:
-            build_and_relay(**ALLOW)
+            build_and_relay(allow_shrink=True)
         assert numbers(section) == [1, 2]
         found = [(told["number"], told["entries"]) for told in heard]
         assert (sorted(found[:2]), found[2:]) == ([(2, 2), (3, 2)], [(2, 4)])
 
     def test_pages_of_a_new_plan_are_told_once_it_serves(self, section, client):
         """Whoever fetches what was told gets it."""
-        recut(6)
+        replace(limited(6))
         answers = {}
 
         def fetch(number, url, **told):
