@@ -14,7 +14,7 @@ _SWEEP = "tests/reliability/test_kill_sweep.py::test_killed_at_any_step"
 _CRASHES = "tests/reliability/test_crash_states.py"
 _POWER_CUT = f"{_CRASHES}::test_power_cut_at_any_step"
 _TORN = "tests/reliability/test_torn_reads.py"
-_SHOWN = "tests/integration/publishing/test_shown.py"
+_SHOWN = "tests/integration/publishing/test_names.py"
 
 
 @mutant(
@@ -140,7 +140,7 @@ def new_tree_begins_with_index(shows, tree, name, published_at=None):
 
 @mutant(
     "publishing.tree:replacing",
-    "tests/integration/publishing/test_shown.py"
+    "tests/integration/publishing/test_names.py"
     "::test_a_reader_keeps_the_file_that_it_has_opened",
 )
 @contextmanager

@@ -1,25 +1,28 @@
-"""Public names follow what pages point to."""
+"""Public names follow what pages point to, and are repaired where they do not."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError
 from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.replan import serve_live
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page, State
-from django_sitemaps_plus.publishing import sync
+from django_sitemaps_plus.publishing import sync, tree
 from django_sitemaps_plus.publishing.tree import PublicTree
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
 from tests.support.published import page_row, path_of
-from tests.support.shop import limited, make_products
+from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
 from .names import wrong_names
@@ -27,6 +30,16 @@ from .names import wrong_names
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 PAGE = "sitemap-products-1.xml.gz"
+
+
+def edit(mark: str) -> None:
+    rename(mark)
+    notify_changed(Product.objects.all())
+
+
+def look_is_due() -> None:
+    """Let the last comparison of all names be long ago."""
+    sync._looked_at.clear()
 
 
 def test_each_page_and_the_index_has_a_name(products, public):
@@ -40,7 +53,7 @@ def test_each_page_and_the_index_has_a_name(products, public):
     )
 
 
-def test_an_object_that_was_just_stored_is_not_read(sections, public, monkeypatch):
+def test_an_object_that_was_just_stored_is_not_read(shop, public, monkeypatch):
     """A link to it is enough, for a first build may store millions."""
     real, names = sync.read_object, []
 
@@ -49,9 +62,7 @@ def test_an_object_that_was_just_stored_is_not_read(sections, public, monkeypatc
         return real(name, gzip_hash)
 
     monkeypatch.setattr(sync, "read_object", read)
-    make_products(25)
-    sections.register("products", limited(10))
-    build()
+    shop()
     rename("a")
     build()
     assert not [name for name in names if "/products/" in name]
@@ -131,7 +142,7 @@ def test_plain_names_are_there_when_asked_for(products, public, configure):
     """And go when they are not any more."""
     for has_plain in (True, False):
         configure(PUBLIC_PLAIN=has_plain)
-        sync._looked_at.clear()  # as in the new process that has this setting
+        look_is_due()  # as in the new process that has this setting
         build()
         assert wrong_names(public, has_plain=has_plain) == []
         rename("a")
@@ -143,17 +154,15 @@ def test_plain_names_are_there_when_asked_for(products, public, configure):
     ("directory", "file", "expected"), [(0o751, 0o640, 0o751), (None, 0o644, 0o755)]
 )
 def test_modes_are_those_of_the_storage(
-    sections, settings, configure, public, directory, file, expected
+    shop, settings, configure, public, directory, file, expected
 ):
     """Whatever the umask of the builder: a web server is another user."""
     settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = directory
     settings.FILE_UPLOAD_PERMISSIONS = file
     configure(PUBLIC_PLAIN=True)
-    make_products(5)
-    sections.register("products", limited(10))
     before = os.umask(0o077)
     try:
-        build_fully()
+        shop(5)
     finally:
         os.umask(before)
     assert public.stat().st_mode & 0o777 == expected
@@ -162,7 +171,7 @@ def test_modes_are_those_of_the_storage(
 
 
 @pytest.mark.parametrize("call", ["link", "utime"])
-def test_a_name_that_cannot_be_a_link_is_a_copy(sections, public, monkeypatch, call):
+def test_a_name_that_cannot_be_a_link_is_a_copy(shop, public, monkeypatch, call):
     """On a file system without links, and of an object of another user."""
     real = getattr(os, call)
 
@@ -172,9 +181,7 @@ def test_a_name_that_cannot_be_a_link_is_a_copy(sections, public, monkeypatch, c
         real(path, *args, **kwargs)
 
     monkeypatch.setattr(os, call, refuse)
-    make_products(25)
-    sections.register("products", limited(10))
-    build_fully()
+    shop()
     rename("a")
     build_fully()
     assert wrong_names(public) == []
@@ -190,22 +197,15 @@ def test_a_name_that_cannot_be_a_link_is_a_copy(sections, public, monkeypatch, c
     ],
 )
 def test_any_storage_on_files_has_names(
-    sections, settings, configure, public, backend, names
+    shop, settings, configure, public, backend, names
 ):
     """Also Django's own, beside its objects."""
     there = {"BACKEND": f"django.core.files.storage.{backend}"}
     there["OPTIONS"] = {"location": str(public.parent)}
     settings.STORAGES = {**settings.STORAGES, "sitemaps": there}
     configure(STORAGE="sitemaps")
-    make_products(5)
-    sections.register("products", limited(10))
-    build_fully()
+    shop(5)
     assert {path.name for path in public.glob("sitemap*")} == names
-
-
-def edit(mark: str) -> None:
-    rename(mark)
-    notify_changed(Product.objects.all())
 
 
 def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
@@ -243,4 +243,118 @@ def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypa
     edit("a")
     build()
     assert todo == []
+    assert wrong_names(public) == []
+
+
+def replace(public: Path) -> None:
+    """Put another file in the place of one."""
+    (public / PAGE).unlink()
+    (public / PAGE).write_bytes(b"other")
+
+
+def link_to_nothing(public: Path) -> None:
+    """Put a link that leads nowhere in the place of one."""
+    (public / PAGE).unlink()
+    (public / PAGE).symlink_to("nowhere")
+
+
+def change_in_place(public: Path) -> None:
+    """Change bytes of what the name shows, a while later, but not how many."""
+    published = (public / PAGE).stat()
+    (public / PAGE).write_bytes(b"x" * published.st_size)
+    os.utime(public / PAGE, (published.st_atime, published.st_mtime + 60))
+
+
+#: What a name shows is the object itself, so that may be damaged too.
+DAMAGES = {
+    "one deleted": lambda public: (public / PAGE).unlink(),
+    "all deleted": shutil.rmtree,
+    "one of no page": lambda public: (public / "sitemap-a-99.xml").write_bytes(b"old"),
+    "replaced": replace,
+    "leads nowhere": link_to_nothing,
+    "one cut off": lambda public: os.truncate(public / PAGE, 10),
+    "all cut off": lambda public: [os.truncate(p, 0) for p in public.glob("sitemap*")],
+    "changed in place": change_in_place,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_wrong_name_is_repaired_by_one_build(products, public, damage, client):
+    """So is the object, where it was damaged too."""
+    contents = {path: client.get(path).content for path in ("/sitemap.xml", f"/{PAGE}")}
+    build()
+    shown = (public / PAGE).read_bytes()
+    damage(public)
+    look_is_due()
+    build()
+    assert wrong_names(public) == []
+    assert (public / PAGE).read_bytes() == shown
+    for path, content in contents.items():
+        assert client.get(path).content == content
+    assert not Page.objects.dirty().exists()
+
+
+def test_what_a_killed_builder_has_flipped_is_shown(products, public, monkeypatch):
+    """By the next refresh, though the number of names is right."""
+    build()
+    with monkeypatch.context() as patch:
+        patch.setattr(sync, "show", lambda pages: None)
+        patch.setattr(sync, "look_after", lambda *args, **kwargs: False)
+        rename("a")
+        build_fully()
+        assert len(wrong_names(public)) >= 3
+    build()
+    assert wrong_names(public) == []
+
+
+def test_names_are_compared_once_in_a_while(products, public, monkeypatch):
+    """A build in the same minute, after which all is as it should be, compares none."""
+    build()
+    looks: list[Any] = []
+    monkeypatch.setattr(sync, "repair", lambda site: looks.append(site) or set())
+    build()
+    assert looks == []
+    look_is_due()
+    build()
+    assert len(looks) == 1
+
+
+def test_other_files_stay(products, public):
+    """Only names of pages are the app's own."""
+    others = ("favicon.ico", ".htaccess", "sitemap.xsl", "sitemapindex.xml")
+    for name in others:
+        (public / name).write_bytes(b"mine")
+    build()
+    look_is_due()
+    build()
+    for name in others:
+        assert (public / name).read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("no inodes"), "no inodes"),
+        (UnicodeEncodeError("ascii", "\xfc", 0, 1, "no"), "in ascii.*PYTHONUTF8=1"),
+    ],
+)
+def test_a_name_that_cannot_be_changed_is_told_of(
+    products, public, run, monkeypatch, error, said
+):
+    """Its page is published, and only status can say that web servers show less."""
+
+    def refuse(*args: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refuse)
+        patch.setattr(tree, "write_file", refuse)
+        rename("a")
+        for _ in range(2):
+            with pytest.raises(StoreError, match=said):
+                build_fully()
+            with pytest.raises(CommandError, match=said):
+                run("sitemap_status")
+    build()
+    run("sitemap_status")
     assert wrong_names(public) == []
