@@ -52,20 +52,6 @@ def edit(number: int, **fields: Any) -> None:
     assert Product.objects.filter(slug=f"product-{number:05}").update(**fields) == 1
 
 
-def test_a_source_that_cannot_be_planned_keeps_back_no_other(
-    products, sections, crawl, run
-):
-    """It is named, and the sections before and after it are built."""
-    edit(1, slug="renamed")
-    sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
-    sections.register("others", limited(30))
-    with pytest.raises(CommandError, match=r"^broken: .*ZeroDivisionError"):
-        run("build_sitemaps", full=True)
-    found = crawl()
-    assert set(found) == {*PATHS, "/sitemap-others-1.xml"}
-    assert "https://example.com/products/renamed/" in found[PATHS[0]]
-
-
 @pytest.mark.parametrize("text", ["\0", "\ud800"], ids=ascii)
 def test_an_error_may_have_any_text(sections, text):
     """Not every database stores it as it is; the others are built all the same."""

@@ -203,16 +203,3 @@ class TestDatabase:
         assert seen(client, *PATHS) == live
         build_fully()
         assert unmarked(crawl()) == product_urls(range(25))
-
-    @pytest.mark.parametrize(("number", "errors"), [(1, 1), (4, 2)])
-    def test_rows_that_cannot_be_read_publish_nothing(
-        self, before, client, mended, number, errors
-    ):
-        """The source's table may fail when changes are looked for, or on any page."""
-        with fail_queries(lambda sql: "testapp_product" in sql, number):
-            (section,) = build_fully().sections
-        assert len(section.errors) == errors
-        assert all("unexpectedly" in error for error in section.errors)
-        unread = PATHS[max(1, number - 2) :]
-        assert seen(client, *unread) == {path: before[1][path] for path in unread}
-        mended()

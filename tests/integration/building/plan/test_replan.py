@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import timedelta
 from functools import partial
 
@@ -242,15 +241,6 @@ class TestBroken:
         assert crawl()["/sitemap-products-1.xml"] == [
             f"https://example.com/labels/code-{n}/" for n in ("00", "01", "01a", "03")
         ]
-
-    def test_uuids_that_do_not_ascend_get_a_new_plan(self, publish, crawl):
-        Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 120)) for n in range(20)])
-        section = publish(of_shops(5))
-        urls = everything(crawl())
-        swap(section)
-        build(allow_shrink=True)
-        assert numbers(section)[0] > 1
-        assert everything(crawl()) == urls
 
     def test_a_page_that_owns_nearly_all_rows_is_not_split(self, spaced, crawl):
         """Its pieces would lie across the old plan and the new one, for good."""

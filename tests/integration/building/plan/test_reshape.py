@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import models
-from django.db.models import F
 from django.test.utils import isolate_apps
 
 from django_sitemaps_plus import planning, rendering, site_urls
@@ -171,14 +170,6 @@ class TestSplit:
         assert (numbers(section), sizes(section)) == ([1, 2, 4, 3], [10, 6, 6, 10])
         after = objects(section)
         assert [n for n in before if before[n] != after[n]] == [2]
-
-    def test_one_insert_of_many_makes_many_pieces(self, spaced):
-        section = spaced(30)
-        add(*range(111, 120), *range(121, 130), *range(131, 140))
-        build()
-        assert sum(sizes(section)) == 57
-        assert max(sizes(section)) <= 11
-        assert dirty(section) == []
 
     def test_a_dry_run_cuts_the_last_page_by_its_bytes(self, publish, monkeypatch):
         """Its end is not where it is cut: its rows are less than its limit."""
@@ -357,25 +348,6 @@ class TestNoOscillation:
         assert before == [10] * 4
         build_fully()
         assert sizes(section) == before
-
-    @pytest.mark.parametrize("key", [101, 305], ids=str)
-    def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
-        self, spaced, key
-    ):
-        """After the first split there is room."""
-        section = spaced(30)
-        add(102, 196, 306)
-        build()
-        versions = []
-        for _ in range(6):
-            product = add(key)[0]
-            build()
-            product.delete()
-            build()
-            versions.append(Section.objects.get(pk=section.pk).plan_version)
-        assert len(set(versions[1:])) == 1
-        pages = section.pages.filter(state="active", wanted__gt=F("built"))
-        assert not pages.exists()
 
 
 def on_indexes(client: Any) -> list[list[str]]:
