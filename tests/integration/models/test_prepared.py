@@ -18,6 +18,9 @@ from django_sitemaps_plus.models import Page, Publication, Section, prepared
 pytestmark = pytest.mark.database
 
 
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
 @cache
 def method_of(make: Callable[..., Any]) -> Callable[..., Any]:
     return prepared.prepared(lambda rows, *shape, **values: make(*shape, **values))
@@ -70,25 +73,23 @@ def published(
 
 def test_values_are_given_when_it_is_run(pages):
     """Lists of them too, and rows are as Django gives them."""
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    Page.objects.filter(number__lt=3).update(published_at=noon, announce=False)
-    later = noon + timedelta(seconds=1)
+    Page.objects.filter(number__lt=3).update(published_at=NOON, announce=False)
+    later = NOON + timedelta(seconds=1)
     found = run(numbered, numbers=[1, 3], before=later)
-    assert found == [(1, noon, False)]
+    assert found == [(1, NOON, False)]
     assert found == list(numbered([1, 3], later))
-    assert run(numbered, numbers=[2, 3], before=later) == [(2, noon, False)]
-    assert run(numbered, numbers=[1, 2, 3], before=noon) == []
+    assert run(numbered, numbers=[2, 3], before=later) == [(2, NOON, False)]
+    assert run(numbered, numbers=[1, 2, 3], before=NOON) == []
 
 
 def test_times_have_a_zone_after_a_test_without_zones(pages, settings):
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    Page.objects.filter(number=1).update(published_at=noon, announce=False)
+    Page.objects.filter(number=1).update(published_at=NOON, announce=False)
     settings.USE_TZ = False
-    clock = noon.replace(tzinfo=None)
+    clock = NOON.replace(tzinfo=None)
     rows = run(numbered, numbers=[1], before=clock + timedelta(days=1))
     assert rows[0][1].tzinfo is None
     settings.USE_TZ = True
-    assert run(numbered, numbers=[1], before=noon + timedelta(days=1))[0][1] == noon
+    assert run(numbered, numbers=[1], before=NOON + timedelta(days=1))[0][1] == NOON
 
 
 def with_sections(before: Any) -> QuerySet[Page]:
@@ -125,24 +126,22 @@ def test_rows_may_be_objects(pages, django_assert_num_queries):
 
 def test_other_values_compile_nothing(pages):
     """Only another number of them does, and those of many are not kept."""
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    run(numbered, numbers=[1, 3], before=noon)
+    run(numbered, numbers=[1, 3], before=NOON)
     run(published, True, number=1, low=None, entries=7)
     kept = prepared._compile.cache_info().currsize
-    run(numbered, numbers=[4, 5], before=noon)
+    run(numbered, numbers=[4, 5], before=NOON)
     run(published, True, number=2, low=None, entries=8)
     many = list(range(9, prepared.MAX_LISTED + 10))
-    assert run(numbered, numbers=many, before=noon) == []
+    assert run(numbered, numbers=many, before=NOON) == []
     assert prepared._compile.cache_info().currsize == kept
-    run(numbered, numbers=[4], before=noon)
+    run(numbered, numbers=[4], before=NOON)
     run(published, False, number=2, low="a", entries=9)
     assert prepared._compile.cache_info().currsize == kept + 2
 
 
 def test_rows_are_updated(pages):
     """With values, with nulls, and with what the database works out."""
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    values = {"object": "100% 'of' \"it\"", "published_at": noon, "announce": False}
+    values = {"object": "100% 'of' \"it\"", "published_at": NOON, "announce": False}
     assert run(published, True, number=2, low=None, **values) == 1
     page = Page.objects.get(number=2)
     assert (page.wanted, page.is_dirty) == (2, True)
@@ -154,9 +153,8 @@ def test_rows_are_updated(pages):
 
 
 def test_an_empty_list_asks_nothing(pages, django_assert_num_queries):
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     with django_assert_num_queries(0):
-        assert run(numbered, numbers=[], before=noon) == []
+        assert run(numbered, numbers=[], before=NOON) == []
         assert run(listed, numbers=[]) == 0
 
 

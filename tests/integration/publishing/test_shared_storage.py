@@ -101,6 +101,12 @@ def namespace() -> str:
     return found
 
 
+def put(model: Any, row: dict[str, Any], alias: str) -> None:
+    """Put a row into a database, as it is."""
+    names = [it.attname for it in model._meta.concrete_fields if not it.generated]
+    model(**{name: row[name] for name in names}).save(using=alias)
+
+
 def test_each_builds_and_prunes_by_itself(second, media_root):
     aliases, names = ("default", second), []
     for alias in aliases:
@@ -116,14 +122,11 @@ def test_each_builds_and_prunes_by_itself(second, media_root):
         for other in aliases:
             with using(other):
                 assert lost(media_root) == []
-    assert names == [_namespace(alias) for alias in aliases]
+    for alias, name in zip(aliases, names, strict=True):
+        with using(alias):
+            assert namespace() == name
     stored = [*(media_root / "sitemaps").glob("*/*/*/*.xml.gz")]
     assert len(stored) == 8  # what each of them publishes, and no more
-
-
-def _namespace(alias: str) -> str:
-    with using(alias):
-        return namespace()
 
 
 def test_one_is_restored_in_place(second, media_root, client):
@@ -139,12 +142,8 @@ def test_one_is_restored_in_place(second, media_root, client):
         prune_long_after()
     Page.objects.all().delete()
     for model in (Section, Page):
-        names = [it.name for it in model._meta.concrete_fields if not it.generated]
         for row in before[model.__name__]:
-            values = {
-                it.attname: row[it.attname] for it in map(model._meta.get_field, names)
-            }
-            model.objects.update_or_create(pk=row["id"], defaults=values)
+            put(model, row, "default")
     build("--full")
     prune_long_after()
     for alias in ("default", second):
@@ -192,15 +191,8 @@ def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
     build()
     original = namespace()
     for model in OWN_TABLES:
-        generated = [it.attname for it in model._meta.concrete_fields if it.generated]
-        for row in model.objects.all():
-            values = {
-                it.attname: getattr(row, it.attname)
-                for it in model._meta.concrete_fields
-            }
-            for name in generated:
-                del values[name]
-            model(**values).save(using=second, force_insert=True)
+        for row in model.objects.values():
+            put(model, row, second)
     with using(second):
         build("--new-namespace")
         copied = namespace()
@@ -221,7 +213,10 @@ def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
 def test_what_was_stored_without_a_namespace_goes_with_its_rows(
     media_root, monkeypatch, client
 ):
-    """As an older release has built it: nothing is missing meanwhile."""
+    """As an older release has built it: nothing is missing meanwhile.
+
+    Nothing is pruned before there is a namespace.
+    """
     with monkeypatch.context() as older:
         older.setattr(building, "take_namespace", lambda new: None)
         build()
@@ -230,6 +225,9 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
     storage = get_storage()
     of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
     storage.save(of_others, ContentFile(b"of another database"))
+    prune_long_after()
+    assert storage.exists(of_others)
+    assert lost(media_root) == []
     build()
     assert Section.objects.exclude(namespace="").count() == 2
     assert former == {*Page.objects.values_list("object", flat=True)}
@@ -245,18 +243,6 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
     assert storage.exists(of_others)
     assert b"/edited/" in client.get("/sitemap-products-1.xml").content
     assert not any(map(storage.exists, former))  # --full has stored all anew
-
-
-def test_nothing_is_pruned_before_there_is_a_namespace(media_root, monkeypatch):
-    """An older release built here, and elsewhere into the same directories."""
-    with monkeypatch.context() as older:
-        older.setattr(building, "take_namespace", lambda new: None)
-        build()
-    of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
-    get_storage().save(of_others, ContentFile(b"of another database"))
-    prune_long_after()
-    assert get_storage().exists(of_others)
-    assert lost(media_root) == []
 
 
 def test_sites_of_a_copy_share_its_namespace(sections, media_root):
