@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from itertools import chain
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import DatabaseError, connections
 
 from django_sitemaps_plus.building.plan import merge
@@ -17,6 +15,7 @@ from tests.support.builds import build_and_relay, build_fully
 from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
+from tests.support.told import hearing
 
 pytestmark = pytest.mark.database
 
@@ -26,37 +25,26 @@ def is_ours(sql: str) -> bool:
     return "sitemaps_plus_" in sql and "sitemaps_plus_change" not in sql
 
 
-def rename_first() -> None:
-    product = Product.objects.using("default").order_by("pk")[0]
-    product.slug = "renamed"
-    product.save(using="default", update_fields=["slug"])
-
-
 def urls(crawl: Any) -> list[str]:
     """Return all that a crawler finds, in its order."""
     return list(chain.from_iterable(crawl().values()))
 
 
-def live_through_everything(crawl: Any) -> None:
+def live_through_everything(crawl: Any, run: Any) -> None:
     """Plan, build, serve, note a save, build, replan, audit and ask for the state."""
-    found: list[str] = []
-
-    def note(updated: list[str], added: list[str], **kwargs: Any) -> None:
-        found.extend([*updated, *added])
-
-    urls_changed.connect(note)
-    try:
+    with hearing(urls_changed) as heard:
         assert build_fully().problems == []
         assert urls(crawl) == product_urls(range(25))
-        rename_first()
+        first = Product.objects.using("default").order_by("pk")[0]
+        first.slug = "renamed"
+        first.save(using="default", update_fields=["slug"])
         assert build_and_relay().sections[0].stored == 1
-    finally:
-        urls_changed.disconnect(note)
-    assert found[-1] == "https://example.com/products/renamed/"
-    assert found[-1] in urls(crawl)
+    renamed = "https://example.com/products/renamed/"
+    assert heard[-1]["added"] == [renamed]
+    assert renamed in urls(crawl)
     Product.objects.using("default").order_by("-pk")[0].delete(using="default")
-    call_command("build_sitemaps", replan=True, full=True, verbosity=0)
-    call_command("sitemap_status", json=True, stdout=io.StringIO())
+    run("build_sitemaps", replan=True, full=True)
+    run("sitemap_status", json=True)
     assert len(urls(crawl)) == 24
 
 
@@ -64,14 +52,14 @@ class TestReplica:
     """A router that reads from a replica, which has none of our tables."""
 
     def test_nothing_of_ours_is_read_there(
-        self, sections, settings, other_database, crawl
+        self, sections, settings, other_database, crawl, run
     ):
         """What a builder has just claimed or marked a replica may not have yet."""
         make_products(25)
         sections.register("products", limited(10))
         settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
         with refused(other_database, lambda sql: "sitemaps_plus_" in sql):
-            live_through_everything(crawl)
+            live_through_everything(crawl, run)
 
 
 class TestElsewhere:
@@ -86,10 +74,10 @@ class TestElsewhere:
         settings.DATABASE_ROUTERS = [RowsElsewhere(other_database)]
         return other_database
 
-    def test_nothing_of_ours_is_asked_of_the_default(self, crawl):
+    def test_nothing_of_ours_is_asked_of_the_default(self, crawl, run):
         """But changes, which are written in the transaction of their object."""
         with refused("default", is_ours):
-            live_through_everything(crawl)
+            live_through_everything(crawl, run)
 
     def test_a_flip_is_one_transaction_there(self, elsewhere):
         """Where its last page fails, none of them is flipped."""

@@ -100,18 +100,6 @@ def assert_shared_out(section: Section, bad: list[Product]) -> None:
         assert found[page.number] == [it.pk for it in bad if low <= it.pk < high]
 
 
-def test_a_new_plan_has_those_of_its_pages(publish):
-    """They are those of the plan that is served; the old one does not count."""
-    products = make_products(20)
-    section = publish(limited(10))
-    spoil(products[4], products[14])
-    build()
-    publish(limited(7))
-    build(replan=True)
-    assert len(kept(section)) == 3
-    assert_shared_out(section, [products[4], products[14]])
-
-
 def test_a_held_page_keeps_those_of_what_is_published(publish):
     """What the guard holds is not what visitors see."""
     products = make_products(150)

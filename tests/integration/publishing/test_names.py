@@ -228,24 +228,6 @@ def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
     assert (public / PAGE).read_bytes() != before
 
 
-def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypatch):
-    """Though the one that flipped first shows its object afterwards."""
-    build()  # so that none repairs the names for a while
-    real, todo = sync._show, ["b"]
-
-    def slow(tree: Any, pointer: Any, **options: Any) -> bool:
-        if todo and pointer.section == "products":
-            edit(todo.pop())
-            build()  # another builder flips and shows, before this one has shown
-        return real(tree, pointer, **options)
-
-    monkeypatch.setattr(sync, "_show", slow)
-    edit("a")
-    build()
-    assert todo == []
-    assert wrong_names(public) == []
-
-
 def replace(public: Path) -> None:
     """Put another file in the place of one."""
     (public / PAGE).unlink()
@@ -292,19 +274,6 @@ def test_a_wrong_name_is_repaired_by_one_build(products, public, damage, client)
     for path, content in contents.items():
         assert client.get(path).content == content
     assert not Page.objects.dirty().exists()
-
-
-def test_what_a_killed_builder_has_flipped_is_shown(products, public, monkeypatch):
-    """By the next refresh, though the number of names is right."""
-    build()
-    with monkeypatch.context() as patch:
-        patch.setattr(sync, "show", lambda pages: None)
-        patch.setattr(sync, "look_after", lambda *args, **kwargs: False)
-        rename("a")
-        build_fully()
-        assert len(wrong_names(public)) >= 3
-    build()
-    assert wrong_names(public) == []
 
 
 def test_names_are_compared_once_in_a_while(products, public, monkeypatch):

@@ -175,7 +175,7 @@ def shown_before_the_commit(show_when_committed, pages, **kwargs):
 
 @mutant(
     "publishing.sync:_settle",
-    f"{_SHOWN}::test_the_last_of_two_builders_shows_the_last_flip",
+    f"{_TORN}::test_two_builders_name_in_the_other_order",
 )
 def pointer_read_once(settle, tree, found, **kwargs):
     """A public name is shown without a second look at the pointer."""
