@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import Result, build_page
+from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
@@ -283,6 +285,17 @@ class TestRow:
         section = build_fully(["products"], allow_shrink=True).sections[0]
         assert [error[-13:] for error in section.errors] == errors
         assert section.skipped == skipped
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")
+@IN_AUTOCOMMIT
+def test_a_connection_that_broke_between_builds_costs_one(products):
+    """In a process that keeps its connection, as a daemon may."""
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    with pytest.raises(BuildError):
+        build_fully()
+    assert build_fully().problems == []
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")

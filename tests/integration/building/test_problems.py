@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -9,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import MAX_PROBLEM
 from django_sitemaps_plus.models import Page, Section
-from tests.support.builds import build_fully
-from tests.support.shop import ProductSource, limited, make_products
+from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
+
+from .plan.plans import replace
 
 pytestmark = pytest.mark.database
 
@@ -39,10 +42,10 @@ def kept(section: Section) -> dict[int, list[int]]:
     return {number: [int(it["key"]) for it in found] for number, found in rows}
 
 
-def test_a_build_keeps_them_and_the_next_forgets_them(publish):
+def test_a_build_keeps_them_and_the_next_forgets_them(shop):
     """As data, also those of a page whose bytes stay as they were."""
-    products = make_products(30)
-    section = publish(limited(10))
+    section = shop(30)
+    products = list(Product.objects.order_by("pk"))
     assert kept(section) == {1: [], 2: [], 3: []}
     spoil(products[3], products[4], products[25])
     build()
@@ -72,10 +75,10 @@ def test_a_build_keeps_them_and_the_next_forgets_them(publish):
     assert kept(section) == {1: [], 2: [], 3: []}
 
 
-def test_a_split_and_a_merge_share_them_out(publish):
+def test_a_split_a_merge_and_a_new_plan_share_them_out(shop):
     """Each page has those of the rows in its own range."""
-    products = make_products(40)
-    section = publish(limited(10))
+    section = shop(40)
+    products = list(Product.objects.order_by("pk"))
     bad = [products[n] for n in (12, 19, 34, 38)]
     spoil(*bad)
     build()
@@ -91,6 +94,9 @@ def test_a_split_and_a_merge_share_them_out(publish):
     build(allow_shrink=True)
     assert section.pages.filter(state="retired").exists()
     assert_shared_out(section, bad)
+    replace(limited(7))
+    build(replan=True)
+    assert_shared_out(section, bad)
 
 
 def assert_shared_out(section: Section, bad: list[Product]) -> None:
@@ -100,10 +106,10 @@ def assert_shared_out(section: Section, bad: list[Product]) -> None:
         assert found[page.number] == [it.pk for it in bad if low <= it.pk < high]
 
 
-def test_a_held_page_keeps_those_of_what_is_published(publish):
+def test_a_held_page_keeps_those_of_what_is_published(shop):
     """What the guard holds is not what visitors see."""
-    products = make_products(150)
-    section = publish(limited(200))
+    section = shop(150, limit=200)
+    products = list(Product.objects.order_by("pk"))
     spoil(products[7])
     build()
     spoil(*products[50:])
@@ -112,29 +118,25 @@ def test_a_held_page_keeps_those_of_what_is_published(publish):
     assert kept(section) == {1: [products[7].pk]}
 
 
-def test_they_are_bounded(publish):
+def test_they_are_bounded(shop):
     """However many rows are bad, and however long the words are."""
 
-    class Wordy(ProductSource):
-        def location(self, row: Product) -> str:
-            raise ValueError("x" * 10_000)
+    def location(self: Any, row: Product) -> str:
+        raise ValueError("x" * 10_000)
 
-    make_products(50)
-    section = publish(Wordy)
-    build_fully()
+    section = shop(50, limit=100, location=location)
     [problems] = section.pages.values_list("problems", flat=True)
     assert len(problems) == 20
     assert max(len(it["reason"]) for it in problems) <= MAX_PROBLEM
 
 
-def test_neither_a_view_nor_a_build_reads_them(publish, client):
+def test_neither_a_view_nor_a_build_reads_them(shop, client):
     """They are for people, and may be long."""
-    products = make_products(10)
-    section = publish(limited(10))
+    section = shop(10)
     with CaptureQueriesContext(connection) as asked:
         assert client.get("/sitemap-products-1.xml").status_code == 200
     assert "problems" not in asked[0]["sql"]
-    spoil(products[0])
+    spoil(Product.objects.all()[0])
     section.pages.update(wanted=2)
     [page] = Page.objects.claim([section.pk])
     assert page.get_deferred_fields() == {"problems"}
