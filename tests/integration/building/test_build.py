@@ -21,6 +21,8 @@ from tests.support.published import age, objects, page_row, path_of, seen, serve
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
+from .plan.plans import replace
+
 pytestmark = pytest.mark.database
 
 PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
@@ -70,6 +72,20 @@ class TestFirstBuild:
         for name in objects():
             form = r"(products/[123]|sitemap\.xml/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
             assert re.fullmatch(rf"[0-9a-f]{{16}}/{form}", name)
+
+    def test_bad_rows_are_counted_and_named(self):
+        """Rows and values apart, in the report, the dry run and on the page's row."""
+        Product.objects.filter(slug="product-00001").update(slug="no slug")
+        rows = Product.objects.filter(slug__in=["product-00014", "product-00015"])
+        rows.update(popularity=7)
+        replace(limited(10, priority="popularity"))
+        for is_dry in (True, False):
+            (section,) = build_fully(dry_run=is_dry).sections
+            assert (section.entries, section.skipped, section.dropped) == (24, 1, 2)
+            assert len(section.problems) == 3
+        pages = Page.objects.filter(section__name="products").order_by("number")
+        counts = list(pages.values_list("entries", "skipped", "dropped"))
+        assert counts == [(9, 1, 0), (10, 0, 2), (5, 0, 0)]
 
     def test_another_storage_may_take_the_objects(self, settings, configure, client):
         """The bytes are those of the live pages all the same."""

@@ -41,6 +41,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ROWS = 40
 SLUGS = [f"product-{number:05}" for number in range(ROWS)]
+PROGRAM = (
+    "import django; django.setup()\n"
+    "from django.core.management import call_command\n"
+    "call_command('build_sitemaps', workers=2)\n"
+)
 BOTH = {"command", "helper"}
 
 
@@ -169,11 +174,7 @@ class TestWaysToRun:
     def test_a_script_without_a_guard(self, products, rendered, tmp_path):
         """Helpers do not run it again."""
         script = tmp_path / "script.py"
-        script.write_text(
-            "import django; django.setup()\n"
-            "from django.core.management import call_command\n"
-            "call_command('build_sitemaps', workers=2)\n"
-        )
+        script.write_text(PROGRAM)
         assert rendered(program=[str(script)]) == (BOTH, SLUGS)
 
     def test_settings_that_no_module_has(self, products, crawl):
@@ -183,11 +184,9 @@ class TestWaysToRun:
             "from django.conf import settings\n"
             "names = [it for it in dir(module) if it.isupper()]\n"
             "settings.configure(**{it: getattr(module, it) for it in names})\n"
-            "import django; django.setup()\n"
-            "from django.core.management import call_command\n"
-            "call_command('build_sitemaps', workers=2)\n"
         )
-        done = run_build(SharedSource, program=["-c", program], IS_ALONE=True)
+        words = ["-c", program + PROGRAM]
+        done = run_build(SharedSource, program=words, IS_ALONE=True)
         assert done.returncode == 0, done.stderr
         assert "One process builds" in done.stderr
         assert len(crawl()) == ROWS
