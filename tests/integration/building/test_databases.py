@@ -1,15 +1,19 @@
-"""The app's own rows are read and written on the one database that the router names."""
+"""The app's own rows: on the one database of the router, and found by an index."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, connection, connections
+from django.db.models import F
 
 from django_sitemaps_plus.building.plan import merge
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import Page, PageQuerySet, Section, prepared
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
@@ -18,6 +22,15 @@ from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
 pytestmark = pytest.mark.database
+
+#: How databases say that they read all pages.
+READS_ALL = re.compile(
+    "SCAN sitemaps_plus_page|Seq Scan on sitemaps_plus_page|"
+    "'sitemaps_plus_page', '(ALL|index)'"
+)
+
+#: Enough for an index to be worth its while.
+PAGES = 3_000
 
 
 def is_ours(sql: str) -> bool:
@@ -117,3 +130,61 @@ class TestElsewhere:
             build_fully(allow_shrink=True)
         after = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         assert after == before
+
+
+def rows_of(name: str, *shape: Any, **values: Any) -> Any:
+    """Return what a prepared method makes of its arguments."""
+    return getattr(PageQuerySet, name).__wrapped__(Page.objects, *shape, **values)
+
+
+def explain(sql: str, params: Sequence[Any]) -> str:
+    """Return how the database runs a statement."""
+    words = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{words} {sql}", params)
+        return str(cursor.fetchall())
+
+
+def analyze() -> None:
+    """Have the database look at the pages; by itself it does so at any time."""
+    if connection.vendor != "mysql":  # which always does, and here would commit
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE sitemaps_plus_page")
+
+
+class TestQueryPlans:
+    """What each refresh asks is found by an index, whatever statistics say."""
+
+    @pytest.fixture
+    def section(self) -> Section:
+        """Give many pages that are dirty; no database has looked at them yet."""
+        section = Section.objects.create(site="default", name="products")
+        Page.objects.bulk_create(
+            Page(section=section, number=n, low=str(n), low_number=n)
+            for n in range(1, PAGES + 1)
+        )
+        return section
+
+    def test_whether_a_page_is_dirty(self, section):
+        """Most refreshes ask in vain, and must not read all pages for that."""
+        analyze()  # in the middle of a first build
+        section.pages.update(built=F("wanted"))
+        rows = rows_of("first_dirty", (section.pk,))
+        assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
+
+    def test_the_pages_that_may_be_claimed(self, section):
+        """Those that wait for another attempt are not read again and again."""
+        section.pages.filter(number__gt=10).update(built=F("wanted"))
+        analyze()
+        rows = rows_of("free", (section.pk,), get_settings().lease)
+        assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
+
+    def test_the_page_that_owns_a_key(self, section):
+        """It is the one with the next lower bound; all others are left alone."""
+        rows = rows_of("owners_from_below", section=section.pk, key=PAGES // 2)
+        assert "sitemaps_plus_low" in explain(*rows.query.sql_with_params())
+
+    def test_the_index_of_a_site(self, section):
+        """Each flip marks it while others wait, and MariaDB locks what it reads."""
+        marked = prepared._update(*rows_of("mark_indexes", site="default"), "default")
+        assert not READS_ALL.search(explain(marked.sql, marked.params))

@@ -1,4 +1,4 @@
-"""Public names follow what pages point to, and are repaired where they do not."""
+"""Public names follow what pages point to, whatever sections are called."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError
+from django.db import connection
 from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
@@ -20,9 +22,12 @@ from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing import sync, tree
 from django_sitemaps_plus.publishing.tree import PublicTree
 from tests.integration.building.overtaking import rename
-from tests.support.builds import build_fully
+from tests.integration.diagnostics.time import pass_time
+from tests.integration.diagnostics.time import run as prune
+from tests.support.builds import build_and_relay, build_fully
+from tests.support.documents import read_index
 from tests.support.published import page_row, path_of
-from tests.support.shop import make_products
+from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
 from .names import wrong_names
@@ -30,6 +35,9 @@ from .names import wrong_names
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 PAGE = "sitemap-products-1.xml.gz"
+
+#: What sections may be called.
+NAMES = ["Blog", "blog.posts", "größe", "a b", "..", "x.xml.gz", "50%", "Ж" * 32]
 
 
 def edit(mark: str) -> None:
@@ -327,3 +335,70 @@ def test_a_name_that_cannot_be_changed_is_told_of(
     build()
     run("sitemap_status")
     assert wrong_names(public) == []
+
+
+@pytest.fixture
+def named(sections, public):
+    """Build a section of each name, twice, so that there are old objects."""
+    for name in NAMES:
+        sections.register(name, limited(10))
+    make_products(3)
+    build_and_relay()
+    Product.objects.filter(slug="product-00001").delete()
+    build_and_relay()
+
+
+def test_each_is_served_under_its_name(named, client, public):
+    """By a view and from the public tree, at the URL that the index lists."""
+    found = set(read_index(client.get("/sitemap.xml").content))
+    paths = [f"/sitemap-{quote(name)}-1.xml" for name in NAMES]
+    assert found == {f"https://example.com{path}" for path in paths}
+    for name, path in zip(NAMES, paths, strict=True):
+        assert client.get(path).status_code == 200
+        gzipped = b"".join(client.get(f"{path}.gz"))
+        assert (public / f"sitemap-{name}-1.xml.gz").read_bytes() == gzipped
+
+
+def test_directories_do_not_differ_in_case_alone(named):
+    """And nothing leaves the directory of the storage."""
+    directories = {path_of(page_row(name, 1)).parents[1] for name in NAMES}
+    assert len({str(path).lower() for path in directories}) == len(NAMES)
+    assert len({path.parent for path in directories}) == 1
+    assert all(path.name.isascii() for path in directories)
+
+
+def test_names_and_objects_in_use_stay(named, public, monkeypatch):
+    """When builds repair names, and when old objects are pruned."""
+    before = sorted(path.name for path in public.iterdir())
+    build_and_relay()
+    pass_time()
+    assert prune().objects == len(NAMES) + 1  # of the first build, and the index
+    assert sorted(path.name for path in public.iterdir()) == before
+    for name in NAMES:
+        assert path_of(page_row(name, 1)).exists()
+
+
+def test_another_case_is_another_page(named, client):
+    """Also where the database ignores case."""
+    assert client.get("/sitemap-Blog-1.xml").status_code == 200
+    assert client.get("/sitemap-BLOG-1.xml").status_code in (404, 410)
+    assert client.get("/sitemap-%00-1.xml").status_code == 404
+
+
+def test_a_name_that_differs_in_case_alone_overwrites_nothing(sections, client):
+    """A section was renamed; where the database ignores case, the build says so."""
+    make_products(3)
+    sections.register("blog", limited(10))
+    build_and_relay()
+    before = page_row("blog", 1).object
+    sections.unregister("blog")
+    sections.register("Blog", limited(10))
+    problems = build_and_relay().problems
+    assert page_row("blog", 1).object == before
+    if connection.vendor == "mysql":
+        [problem] = problems
+        assert "section 'Blog' cannot be kept" in problem
+        assert "'blog', which is known there. Choose another name" in problem
+    else:
+        assert problems == []
+        assert client.get("/sitemap-Blog-1.xml").status_code == 200
