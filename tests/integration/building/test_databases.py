@@ -153,7 +153,7 @@ def analyze() -> None:
 
 
 class TestQueryPlans:
-    """What each refresh asks is found by an index, whatever statistics say."""
+    """An index finds what each refresh asks, whatever statistics say."""
 
     @pytest.fixture
     def section(self) -> Section:

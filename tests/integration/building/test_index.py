@@ -1,4 +1,4 @@
-"""What the index says: when a page changed, in which order, for how long."""
+"""The index says when a page changed, in which order, and for how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What builds record: the problems of each page, and the figures of the hour."""
+"""Builds record the problems of each page, and the figures of the hour."""
 
 from __future__ import annotations
 

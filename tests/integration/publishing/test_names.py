@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 PAGE = "sitemap-products-1.xml.gz"
 
-#: What sections may be called.
+#: Names that sections may have.
 NAMES = ["Blog", "blog.posts", "größe", "a b", "..", "x.xml.gz", "50%", "Ж" * 32]
 
 

@@ -1,4 +1,4 @@
-"""What is rendered on request is kept for a while, and computed by one caller."""
+"""A page that is rendered on request is kept for a while, computed by one caller."""
 
 from __future__ import annotations
 
