@@ -93,6 +93,12 @@ def make_older(section: Section, seconds: float) -> None:
     section.pages.update(checked_at=F("checked_at") - timedelta(seconds=seconds))
 
 
+def become(source: Any, name: str = "products") -> None:
+    """Be a process with other code from here on."""
+    registry.unregister(name)
+    registry.register(name, source)
+
+
 def forget_models() -> None:
     """Know as much of contrib classes as a process that has just started."""
     for _, source in registry.items():
