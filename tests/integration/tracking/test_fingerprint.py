@@ -1,41 +1,40 @@
-"""A deploy that changes what a source says marks all its pages, and announces none."""
+"""Fingerprints tell deploys by what a source says; values in its queries are apart."""
 
 from __future__ import annotations
 
+import operator
 import os
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from itertools import chain
 
 import pytest
-from django.contrib.sitemaps import GenericSitemap
-from django.db.models import F
+from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.db.models import Case, Q, When
 from django.urls import clear_url_caches, include, path
 from django.utils import timezone
 from django.utils.functional import lazy
 from django.utils.translation import get_language
 
 from django_sitemaps_plus import Route, ViewSource
-from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.models.claims import BATCH_PAGES
-from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
-from django_sitemaps_plus.tracking import deploys as noting
-from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
-from django_sitemaps_plus.tracking.locating import mark_all
+from django_sitemaps_plus.tracking.deploys import fingerprint, query_values
 from tests.support import urls
 from tests.support.builds import build_and_relay
-from tests.support.shop import limited, make_products
+from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Painting, Product
 from tests.support.told import hearing
 from tests.support.urls import view
 
-from .rows import dirty
+from .rows import become, dirty
+
+pytestmark = pytest.mark.database
 
 SITE = Site("default", "https://example.com")
 
@@ -103,37 +102,39 @@ def test_it_tells_the_origins_of_languages_apart(configure):
     assert (len(found), len(others)) == (6, 2)
 
 
-def test_it_tells_the_patterns_of_each_language_apart(monkeypatch):
+@pytest.fixture
+def add_pattern(monkeypatch):
+    patterns = urls.urlpatterns
+
+    def add_pattern(added):
+        monkeypatch.setattr(urls, "urlpatterns", [*patterns, added])
+        clear_url_caches()
+
+    yield add_pattern
+    clear_url_caches()
+
+
+def test_it_tells_the_patterns_of_each_language_apart(add_pattern):
     """That of the default language may stay as it was."""
-    patterns, found = urls.urlpatterns, set()
+    found = set()
     for word in ("produkte/", "waren/"):
         words_of = {"de": word}
         text = lazy(lambda it=words_of: it.get(get_language(), "products/"), str)
         names = [path("<slug:slug>/", view, name="translated")]
-        added = path(text(), include(names))
-        monkeypatch.setattr(urls, "urlpatterns", [*patterns, added])
-        clear_url_caches()
+        add_pattern(path(text(), include(names)))
         route = Route("translated", slug="slug")
         found.add(words({"location": route, "languages": ["en", "de"]}))
-    clear_url_caches()
     assert len(found) == 2
 
 
 @pytest.mark.parametrize("languages", [[], ["de"]])
-def test_it_tells_the_urls_of_views_apart(monkeypatch, languages):
+def test_it_tells_the_urls_of_views_apart(add_pattern, languages):
     """A view that has none is for the checks."""
-
-    class Pages(ViewSource):
-        views = ("about", "nowhere")
-
-    Pages.languages = languages
-    patterns, found = urls.urlpatterns, set()
+    views = {"views": ("about", "nowhere"), "languages": languages}
+    source, found = type("Pages", (ViewSource,), views)(), set()
     for prefix in ("about/", "about-us/", "about-us/"):
-        added = path(prefix, view, name="about")
-        monkeypatch.setattr(urls, "urlpatterns", [*patterns, added])
-        clear_url_caches()
-        found.add(fingerprint(open_section(Pages(), SITE)))
-    clear_url_caches()
+        add_pattern(path(prefix, view, name="about"))
+        found.add(fingerprint(open_section(source, SITE)))
     assert len(found) == 2
 
 
@@ -146,52 +147,22 @@ def test_it_tells_the_addresses_of_images_apart(settings):
     assert words({}) == others
 
 
-@pytest.mark.parametrize(
-    "attributes",
-    [{"limit": 99}, {"max_age": 5}, {"on_error": "raise"}, {"track_deletes": False}],
-)
-def test_how_pages_are_cut_and_built_does_not_count(attributes):
-    source = {"limit": 10, **attributes}
-    with temporary_source("products", limited(**source)):
+@pytest.mark.parametrize("name", ["limit", "max_age", "on_error", "track_deletes"])
+def test_how_pages_are_cut_and_built_does_not_count(name):
+    source = type("Source", (limited(10),), {name: 99})
+    with temporary_source("products", source):
         assert fingerprint(open_section("products", SITE)) == words({})
 
 
-@pytest.mark.parametrize(
-    "present", [timezone.now, lambda: timezone.now().date()], ids=["time", "day"]
-)
-def test_a_filter_by_the_present_time_does_not_count(monkeypatch, present):
-    """Else every refresh would render everything."""
-
-    def current(self):
-        field = "updated_at" if isinstance(present(), datetime) else "created_on"
-        return Product.objects.filter(**{f"{field}__lte": present()})
-
+def test_rows_and_the_time_of_an_instance_do_not_count(django_assert_num_queries):
+    """A queryset is not asked for its rows; each process would have its own time."""
     found = set()
-    for day in (date(2026, 1, 1), date(2026, 1, 2)):
-        moment = datetime(day.year, day.month, day.day, 1, tzinfo=UTC)
-        monkeypatch.setattr("django.utils.timezone.now", lambda moment=moment: moment)
-        found.add(words({"get_queryset": current}))
-    assert len(found) == 1
-
-
-def test_rows_do_not_count(django_assert_num_queries):
-    """A GenericSitemap holds a queryset, which is not asked for its rows."""
-    sitemap = GenericSitemap({"queryset": Product.objects.all(), "date_field": "pk"})
-    found = set()
-    for number in range(2):
+    for number in (1, 2):
         make_products(1, first=number)
+        rows = Product.objects.all()
+        sitemap = GenericSitemap({"queryset": rows, "date_field": "pk"})
+        sitemap.began = datetime(2026, 1, number, tzinfo=UTC)
         with temporary_source("products", sitemap), django_assert_num_queries(0):
-            found.add(fingerprint(open_section("products", SITE)))
-    assert len(found) == 1
-
-
-def test_a_time_that_an_instance_holds_does_not_count():
-    """Each process would have its own, and mark all pages."""
-    found = set()
-    for day in (1, 2):
-        sitemap = GenericSitemap({"queryset": Product.objects.all()})
-        sitemap.began = datetime(2026, 1, day, tzinfo=UTC)
-        with temporary_source("products", sitemap):
             found.add(fingerprint(open_section("products", SITE)))
     assert len(found) == 1
 
@@ -244,166 +215,128 @@ def test_the_code_of_get_absolute_url_counts_where_it_is_asked(monkeypatch):
     assert words({}) == declared
 
 
-def become(source):
-    """Be a process with other code from here on."""
-    registry.unregister("products")
-    registry.register("products", source)
+FEATURED: list[int] = []
 
 
-OLD, NEW = limited(3), limited(3, changefreq="daily")
+def listed(rows):
+    """Return a source of three rows a page, whose query rows or the time decide."""
+    return limited(3, get_queryset=lambda self: rows())
 
 
-class TestDeploys:
-    @pytest.fixture
-    def section(self, publish):
-        make_products(6)
-        return publish(OLD)
+def of_slugs(slugs):
+    return reduce(operator.or_, [Q(slug__startswith=slug) for slug in slugs])
 
-    def test_a_changed_declaration_is_published_unannounced(self, section, client):
-        """No content has changed, so no engine is notified."""
-        become(NEW)
-        with hearing(urls_changed) as heard:
-            report = build_and_relay().sections[0]
-        assert (report.rendered, report.stored) == (2, 2)
-        found = [(it["announce"], len(it["updated"])) for it in heard]
-        assert found == [(False, 3)] * 2
-        assert b"daily" in client.get("/sitemap-products-2.xml").content
-        assert build_and_relay().sections[0].rendered == 0
 
-    def test_another_stylesheet_is_published_unannounced(
-        self, section, client, configure
-    ):
-        """In the pages and the index, with the same entries."""
-        configure(STYLESHEET="/own.css")
-        with hearing(urls_changed) as heard:
-            assert build_and_relay().sections[0].stored == 2
-        assert heard == []
-        for name in ("sitemap.xml", "sitemap-products-2.xml"):
-            assert (
-                b'type="text/css" href="/own.css"?>' in client.get(f"/{name}").content
-            )
-        assert build_and_relay().sections[0].rendered == 0
+#: Makes a query of a list of keys.
+FROM_ROWS = {
+    "in": lambda pks: Product.objects.filter(pk__in=pks),
+    "or": lambda pks: Product.objects.filter(Q(pk__in=pks) | Q(name="x")),
+    "a subquery": lambda pks: Product.objects.filter(
+        pk__in=Product.objects.filter(pk__in=pks).values("pk")
+    ),
+    "conditions": lambda pks: Product.objects.filter(of_slugs(["x", *map(str, pks)])),
+    "several conditions": lambda pks: Product.objects.filter(
+        reduce(operator.or_, [Q(pk=pk) | Q(slug=f"{pk}") for pk in [0, *pks]])
+    ),
+    "an order": lambda pks: Product.objects.order_by(
+        Case(When(pk=0, then=0), *[When(pk=pk, then=pk) for pk in pks])
+    ),
+}
 
-    def test_pages_that_were_parked_are_tried_again(self, section):
-        """What made them fail may be what the deploy has mended."""
-        page = section.pages.filter(number=2)
-        page.update(attempts=MAX_ATTEMPTS, error="it broke", wanted=F("wanted") + 1)
-        page.update(tried=F("wanted"), not_before=Now() + timedelta(hours=1))
+
+def prints(rows):
+    """Return the fingerprint of a source, and the hash of its values."""
+    with temporary_source("products", listed(rows)):
+        section = open_section("products")
+        found = fingerprint(section)
+        return found, query_values(section, found)
+
+
+@pytest.mark.parametrize("kind", FROM_ROWS)
+def test_values_from_rows_are_no_part_of_the_fingerprint(kind):
+    found = [
+        prints(lambda pks=pks: FROM_ROWS[kind](pks))
+        for pks in ([], [1], [1, 2], [7, 8, 9])
+    ]
+    assert len({code for code, _ in found}) == 1
+    assert len({values for _, values in found}) == 4
+
+
+NOW = timezone.now()
+MOMENTS = [NOW, NOW + timedelta(days=1), NOW + timedelta(days=2)]
+
+#: Keys that began at a thousand million are from rows as all others are.
+LARGE = [[10**9 + 7], [10**9 + 7, 10**9 + 8], [10**9 + 8]]
+
+#: Makes a filter of a value, some values, and how many of them differ.
+VALUES = {
+    "large keys": (lambda it: {"pk__in": it}, LARGE, 3),
+    "orders": (lambda it: {"pk__in": it}, [[1, 2, 3], (3, 1, 2), {2, 3, 1}], 1),
+    # Else each build would mark all pages.
+    "time": (lambda it: {"updated_at__lt": it}, MOMENTS, 1),
+    "days": (lambda it: {"created_on__in": [it.date()]}, MOMENTS, 1),
+    "seconds": (lambda it: {"pk__lt": int(it.timestamp())}, MOMENTS, 1),
+    "thousandths": (lambda it: {"pk__lt": it.timestamp() * 1000}, MOMENTS, 1),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_which_values_differ(kind):
+    """Those of rows do; their order and the present time do not."""
+    made, values, count = VALUES[kind]
+    queries = [Product.objects.filter(**made(value)) for value in values]
+    assert len({prints(lambda it=it: it) for it in queries}) == count
+
+
+def of_contrib():
+    """Return a contrib class that lists featured rows."""
+
+    class Featured(Sitemap):
+        limit = 3
+
+        def items(self):
+            return Product.objects.filter(pk__in=FEATURED).order_by("pk")
+
+        def location(self, item):
+            return f"/products/{item.slug}/"
+
+    return Featured
+
+
+def of_generic():
+    rows = Product.objects.filter(pk__in=list(FEATURED)).order_by("pk")
+    made = GenericSitemap({"queryset": rows})
+    made.location = lambda item: f"/products/{item.slug}/"
+    made.limit = 3
+    return made
+
+
+SOURCES = {
+    "source": lambda: listed(lambda: Product.objects.filter(pk__in=FEATURED)),
+    "contrib": of_contrib,
+    "generic": of_generic,
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_change_of_them_is_found_by_the_next_build_and_announced(
+    kind, publish, crawl
+):
+    """As a change of rows: of a page only what differs is announced."""
+    pks = [product.pk for product in make_products(10)]
+    FEATURED[:] = pks[:9]
+    section = publish(SOURCES[kind]())
+    before = Section.objects.get(pk=section.pk).fingerprint
+    FEATURED[:] = [*reversed(pks[1:9]), pks[9]]
+    if kind == "generic":
+        become(of_generic())
+    with hearing(urls_changed) as heard:
         build_and_relay()
-        assert dirty(section) == [2]
-        become(NEW)
-        build_and_relay()
-        assert dirty(section) == []
-
-    def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
-        """Its builder takes back an attempt that the deploy has taken already."""
-        section.pages.update(wanted=F("wanted") + 1)
-        pages = Page.objects.claim([section.pk])
-        become(NEW)
-        note_deploy(section, fingerprint(open_section("products")))
-        Page.objects.release(pages)
-        found = section.pages.values_list("attempts", flat=True)
-        assert list(found) == [0, 0]
-
-    def test_a_changed_url_pattern_is_published_unannounced(
-        self, section, client, settings
-    ):
-        settings.ROOT_URLCONF = "tests.support.urls_other"
-        with hearing(urls_changed) as heard:
-            assert build_and_relay().sections[0].stored == 2
-        found = [(it["announce"], len(it["added"]), len(it["removed"])) for it in heard]
-        assert found == [(False, 3, 3)] * 2
-        assert b"/other/" in client.get("/sitemap-products-1.xml").content
-        assert build_and_relay().sections[0].rendered == 0
-
-
-class TestRollingDeploys:
-    """Processes with the old code are at work beside those with the new."""
-
-    @pytest.fixture
-    def section(self, publish):
-        make_products(60)
-        return publish(OLD)
-
-    def be_noticed(self):
-        """Let another process with the new code notice it, and mark all pages."""
-        become(NEW)
-        section = Section.objects.get(name="products")
-        note_deploy(section, fingerprint(open_section("products")))
-        become(OLD)
-
-    def old_pages(self, client, section):
-        """Return the numbers of the pages that are as the old code has them."""
-        numbers = section.pages.order_by("number").values_list("number", flat=True)
-        paths = {number: f"/sitemap-products-{number}.xml" for number in numbers}
-        return [n for n in paths if b"daily" not in client.get(paths[n]).content]
-
-    def build_with_the_new_code(self):
-        """Build what is marked, as a worker that has nothing to notice."""
-        become(NEW)
-        build_and_relay(notices=False)
-
-    def test_an_old_builder_ends_where_a_deploy_has_marked(
-        self, section, client, monkeypatch
-    ):
-        """What it would build is clean then, and as it was before the deploy."""
-        real, built = worker.build_page, []
-
-        def build_page(page, *others):
-            built.append(page.number)
-            if len(built) == 3:
-                self.be_noticed()
-            return real(page, *others)
-
-        monkeypatch.setattr(worker, "build_page", build_page)
-        report = build_and_relay(full=True)
-        assert (report.problems, report.sections[0].is_left) == ([], True)
-        assert (len(built), len(dirty(section))) == (BATCH_PAGES, 20)
-        self.build_with_the_new_code()
-        assert self.old_pages(client, section) == []
-        assert dirty(section) == []
-
-    @pytest.mark.parametrize("waits", [True, False])
-    def test_an_old_helper_leaves_the_pages_and_builds_others(
-        self, section, sections, client, waits
-    ):
-        """It notices nothing by itself, so it must see what was noticed."""
-        sections.register("others", limited(50))
-        build_and_relay(["others"])
-        others = Section.objects.get(name="others")
-        others.pages.update(wanted=F("wanted") + 1)
-        self.be_noticed()
-        report = build_and_relay(notices=False, waits=waits)
-        rendered = {found.section: found.rendered for found in report.sections}
-        assert rendered == {"products": 0, "others": 2}
-        claimed = section.pages.exclude(token="", claimed_at=None, attempts=0)
-        assert (len(dirty(section)), claimed.count()) == (20, 0)
-        self.build_with_the_new_code()
-        assert self.old_pages(client, section) == []
-
-    def test_it_is_stored_with_the_marks_or_not_at_all(self, section, monkeypatch):
-        """A builder that came in between would take the marks for its own."""
-
-        def mark_and_die(*arguments, **others):
-            mark_all(*arguments, **others)
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(noting, "mark_all", mark_and_die)
-        with pytest.raises(KeyboardInterrupt):
-            self.be_noticed()
-        assert dirty(section) == []
-        monkeypatch.undo()
-        become(OLD)
-        self.be_noticed()
-        assert len(dirty(section)) == 20
-
-    def test_a_source_without_a_fingerprint_fails_as_it_would_without(self, section):
-        """Its pages say what is wrong; to leave them would hide it."""
-
-        def broken(self):
-            raise ValueError("no such shop")
-
-        section.pages.filter(number=1).update(wanted=F("wanted") + 1)
-        become(limited(3, get_queryset=broken))
-        report = build_and_relay(notices=False).sections[0]
-        assert "no such shop" in report.errors[0]
+    added = [url for it in heard if it["announce"] for url in it["added"]]
+    removed = [url for it in heard if it["announce"] for url in it["removed"]]
+    updated = [url for it in heard for url in it["updated"]]
+    assert (added, removed, updated) == (product_urls([9]), product_urls([0]), [])
+    assert Section.objects.get(pk=section.pk).fingerprint == before
+    assert sorted(chain(*crawl().values())) == product_urls(range(1, 10))
+    assert build_and_relay().sections[0].rendered == 0
+    assert dirty(section) == []

@@ -1,4 +1,4 @@
-"""Two versions of a source at work at once: which of them builds, and what is told."""
+"""Deploys mark all pages: what is published, who builds them, and what is told."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ import json
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.db.models import F
 
 from django_sitemaps_plus.building import settle, worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.state import Build
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models import Change, Publication, Section
+from django_sitemaps_plus.models import (
+    MAX_ATTEMPTS,
+    Change,
+    Page,
+    Publication,
+    Section,
+)
+from django_sitemaps_plus.models.claims import BATCH_PAGES
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking import deploys, schedule
-from django_sitemaps_plus.tracking.deploys import MAX_REPLACED, fingerprint
-from django_sitemaps_plus.tracking.locating import mark_keys
+from django_sitemaps_plus.tracking.deploys import MAX_REPLACED, fingerprint, note_deploy
+from django_sitemaps_plus.tracking.locating import mark_all, mark_keys
 from tests.support.builds import build_and_relay, pass_grace
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
-from .rows import dirty
+from .rows import become, dirty
 
 pytestmark = pytest.mark.database
 
 OLD, NEW = limited(3), limited(3, changefreq="daily")
-
-
-def become(source):
-    """Be a process with other code from here on."""
-    registry.unregister("products")
-    registry.register("products", source)
 
 
 def build_as(source, **options):
@@ -57,23 +59,75 @@ def rename(number, slug):
 
 
 @pytest.fixture
-def section(publish):
-    make_products(9)
-    return publish(OLD)
+def section(shop):
+    return shop(9, limit=3)
+
+
+def style(settings):
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STYLESHEET": "/own.css"}
+
+
+def move(settings):
+    settings.ROOT_URLCONF = "tests.support.urls_other"
+
+
+class TestDeploys:
+    @pytest.mark.parametrize(
+        ("deploy", "counts", "text"),
+        [
+            (lambda settings: become(NEW), [(0, 3, 0)] * 3, "daily"),
+            (move, [(3, 0, 3)] * 3, "/other/"),
+            (style, [], 'type="text/css" href="/own.css"?>'),  # with the same entries
+        ],
+        ids=["declaration", "URL pattern", "stylesheet"],
+    )
+    def test_its_pages_are_published_unannounced(
+        self, section, client, settings, deploy, counts, text
+    ):
+        """No content has changed, so no engine is notified."""
+        deploy(settings)
+        with hearing(urls_changed) as heard:
+            report = build_and_relay().sections[0]
+        assert (report.rendered, report.stored) == (3, 3)
+        kinds = ("added", "updated", "removed")
+        assert [tuple([len(it[kind]) for kind in kinds]) for it in heard] == counts
+        assert not any([it["announce"] for it in heard])
+        paths = ["/sitemap.xml"] * (deploy is style) + ["/sitemap-products-2.xml"]
+        assert all([text in client.get(it).content.decode() for it in paths])
+        assert build_and_relay().sections[0].rendered == 0
+
+    def test_pages_that_were_parked_are_tried_again(self, section):
+        """What made them fail may be what the deploy has mended."""
+        page = section.pages.filter(number=2)
+        page.update(attempts=MAX_ATTEMPTS, error="it broke", wanted=F("wanted") + 1)
+        page.update(tried=F("wanted"), not_before=Now() + timedelta(hours=1))
+        build_and_relay()
+        assert dirty(section) == [2]
+        become(NEW)
+        build_and_relay()
+        assert dirty(section) == []
+
+    def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
+        """Its builder takes back an attempt that the deploy has taken already."""
+        section.pages.update(wanted=F("wanted") + 1)
+        pages = Page.objects.claim([section.pk])
+        become(NEW)
+        note_deploy(section, fingerprint(open_section("products")))
+        Page.objects.release(pages)
+        found = section.pages.values_list("attempts", flat=True)
+        assert list(found) == [0, 0, 0]
 
 
 class TestWhoBuilds:
-    def test_one_that_was_replaced_leaves_the_section_alone(self, section, capsys):
+    def test_one_that_was_replaced_leaves_the_section_alone(self, section, run):
         """It takes no changes either, says so, and succeeds."""
         assert build_as(NEW).rendered == 3
         rename(0, "renamed")
         become(OLD)
-        call_command("build_sitemaps", json=True)
-        [report] = json.loads(capsys.readouterr().out)["sections"]
+        [report] = json.loads(run("build_sitemaps", json=True))["sections"]
         assert (report["is_left"], report["rendered"]) == (True, 0)
         assert (report["pages"], report["entries"]) == (3, 9)
-        call_command("build_sitemaps", "products", replan=True)
-        assert "--full" in capsys.readouterr().err
+        assert "--full" in run("build_sitemaps", "products", replan=True)
         assert (Change.objects.count(), dirty(section)) == (1, [])
         report = build_as(NEW)
         assert (report.is_left, report.rendered) == (False, 1)
@@ -147,7 +201,7 @@ class TestWhoBuilds:
 
     def test_few_of_those_before_are_kept(self, section):
         for number in range(MAX_REPLACED + 2):
-            deploys.note_deploy(section, f"{number} integer")
+            note_deploy(section, f"{number} integer")
         replaced = Section.objects.get(pk=section.pk).replaced
         assert replaced == [f"{n} integer" for n in range(1, MAX_REPLACED + 1)]
 
@@ -230,7 +284,8 @@ class TestWhatIsTold:
     def test_of_the_whole_page_of_an_edit_that_was_marked(self, section):
         """Its change is gone, so nobody knows which row it was."""
         product = Product.objects.order_by("pk")[4]
-        mark_keys(section, _space(), [product.pk])
+        space = reader_of(registry.get("products")).key_space()
+        mark_keys(section, space, [product.pk])
         assert self.told(NEW) == product_urls([3, 4, 5])
 
     def test_of_nothing_where_pages_were_only_to_be_compared(self, section):
@@ -267,7 +322,92 @@ class TestWhatIsTold:
         assert Publication.objects.count() == 0
 
 
-def _space():
-    from django_sitemaps_plus.sources import reader_of
+class TestRollingDeploys:
+    """Processes with the old code are at work beside those with the new."""
 
-    return reader_of(registry.get("products")).key_space()
+    @pytest.fixture
+    def section(self, shop):
+        return shop(60, limit=3)
+
+    def be_noticed(self):
+        """Let another process with the new code notice it, and mark all pages."""
+        become(NEW)
+        section = Section.objects.get(name="products")
+        note_deploy(section, fingerprint(open_section("products")))
+        become(OLD)
+
+    def old_pages(self, client, section):
+        """Return the numbers of the pages that are as the old code has them."""
+        numbers = section.pages.order_by("number").values_list("number", flat=True)
+        paths = {number: f"/sitemap-products-{number}.xml" for number in numbers}
+        return [n for n in paths if b"daily" not in client.get(paths[n]).content]
+
+    def build_with_the_new_code(self):
+        """Build what is marked, as a worker that has nothing to notice."""
+        become(NEW)
+        build_and_relay(notices=False)
+
+    def test_an_old_builder_ends_where_a_deploy_has_marked(
+        self, section, client, monkeypatch
+    ):
+        """What it would build is clean then, and as it was before the deploy."""
+        real, built = worker.build_page, []
+
+        def build_page(page, *others):
+            built.append(page.number)
+            if len(built) == 3:
+                self.be_noticed()
+            return real(page, *others)
+
+        monkeypatch.setattr(worker, "build_page", build_page)
+        report = build_and_relay(full=True)
+        assert (report.problems, report.sections[0].is_left) == ([], True)
+        assert (len(built), len(dirty(section))) == (BATCH_PAGES, 20)
+        self.build_with_the_new_code()
+        assert self.old_pages(client, section) == []
+        assert dirty(section) == []
+
+    @pytest.mark.parametrize("waits", [True, False])
+    def test_an_old_helper_leaves_the_pages_and_builds_others(
+        self, section, sections, client, waits
+    ):
+        """It notices nothing by itself, so it must see what was noticed."""
+        sections.register("others", limited(50))
+        build_and_relay(["others"])
+        others = Section.objects.get(name="others")
+        others.pages.update(wanted=F("wanted") + 1)
+        self.be_noticed()
+        report = build_and_relay(notices=False, waits=waits)
+        rendered = {found.section: found.rendered for found in report.sections}
+        assert rendered == {"products": 0, "others": 2}
+        claimed = section.pages.exclude(token="", claimed_at=None, attempts=0)
+        assert (len(dirty(section)), claimed.count()) == (20, 0)
+        self.build_with_the_new_code()
+        assert self.old_pages(client, section) == []
+
+    def test_it_is_stored_with_the_marks_or_not_at_all(self, section, monkeypatch):
+        """A builder that came in between would take the marks for its own."""
+
+        def mark_and_die(*arguments, **others):
+            mark_all(*arguments, **others)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(deploys, "mark_all", mark_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            self.be_noticed()
+        assert dirty(section) == []
+        monkeypatch.undo()
+        become(OLD)
+        self.be_noticed()
+        assert len(dirty(section)) == 20
+
+    def test_a_source_without_a_fingerprint_fails_as_it_would_without(self, section):
+        """Its pages say what is wrong; to leave them would hide it."""
+
+        def broken(self):
+            raise ValueError("no such shop")
+
+        section.pages.filter(number=1).update(wanted=F("wanted") + 1)
+        become(limited(3, get_queryset=broken))
+        report = build_and_relay(notices=False).sections[0]
+        assert "no such shop" in report.errors[0]

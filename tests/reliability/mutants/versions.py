@@ -8,7 +8,7 @@ _VERSIONS = "tests/integration/tracking/test_versions.py"
 _BUILDS = f"{_VERSIONS}::TestWhoBuilds"
 _AGAIN = f"{_VERSIONS}::TestComparedOnceMore"
 _TOLD = f"{_VERSIONS}::TestWhatIsTold"
-_VALUES = "tests/integration/tracking/test_query_values.py"
+_VALUES = "tests/integration/tracking/test_fingerprint.py"
 _FAILING = "tests/integration/building/test_failing_sources.py::TestPages"
 _POISON = "tests/integration/building/test_failing_sources.py::TestPoison"
 _CLOCKS = "tests/integration/diagnostics/test_clocks.py"
@@ -73,7 +73,7 @@ def values_are_part_of_the_fingerprint(query_words, queryset):
     return str(queryset.query)
 
 
-@mutant("sources.shapes:is_time", f"{_VALUES}::test_the_present_time_is_no_value")
+@mutant("sources.shapes:is_time", f"{_VALUES}::test_which_values_differ")
 def time_is_a_value(is_time, value):
     """A query by the present time has all pages compared in each build."""
     return False
