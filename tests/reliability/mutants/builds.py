@@ -16,7 +16,7 @@ _GUARD = "tests/reliability/test_guard.py::TestShrinkGuard"
 _SWEEP = "tests/reliability/test_kill_sweep.py::test_killed_at_any_step"
 _RECONCILED = "tests/reliability/test_reconcile.py::test_edits_that_nobody_told"
 _SIGNALS = "tests/integration/building/plan/test_signals_sent.py"
-_MARKING = "tests/integration/tracking/test_notify.py::TestMarking"
+_MARKING = "tests/integration/tracking/test_changes.py::TestMarking"
 
 
 @mutant("building.flip:point", f"{_DURING}[stored]")
@@ -147,7 +147,7 @@ def changes_deleted_first(mark, section, located, *, changes=(), **kwargs):
 
 @mutant(
     "tracking.locating:delete_changes",
-    "tests/integration/tracking/test_notify.py::TestTaking::"
+    "tests/integration/tracking/test_changes.py::TestTaking::"
     "test_a_change_that_commits_late_under_a_lower_id_stays",
 )
 def changes_deleted_by_range(delete_changes, changes):

@@ -1,4 +1,4 @@
-"""notify_changed() records what sends no signal; builds take what is recorded."""
+"""Changes: notify_changed() records them, builds take them from every database."""
 
 from __future__ import annotations
 
@@ -6,22 +6,33 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections, transaction
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics.status import section_status
+from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import collecting, locating, recording
 from django_sitemaps_plus.tracking.collecting import take_changes
+from django_sitemaps_plus.tracking.databases import databases
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product, Shop
 
 from .rows import PlaceSource, dirty, keys, noticed, recorded
 
 pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+def section(shop):
+    """Six products, three a page."""
+    return shop(6, limit=3)
 
 
 class CafeSource(PlaceSource):
@@ -37,11 +48,52 @@ def ranges_of(monkeypatch, single, many):
     monkeypatch.setattr(recording, "RANGE_KEYS", many)
 
 
+def fill(alias, count=6):
+    rows = Product.objects.using(alias)
+    rows.bulk_create([Product(name=f"{n}", slug=f"p-{n}") for n in range(count)])
+    return list(rows.order_by("pk"))
+
+
+def age(alias, seconds=31):
+    """Let so many seconds pass since a build first saw changes."""
+    Change.objects.using(alias).update(seen_at=Now() - timedelta(seconds=seconds))
+
+
+def on_other(self):
+    return Product.objects.using("other")
+
+
+def queries(alias):
+    return CaptureQueriesContext(connections[alias])
+
+
+class KeepsOut:
+    def allow_migrate(self, alias, app_label, **hints):
+        return alias != "other"
+
+
+class RoutesProducts:
+    """Routes products, and nothing else, to the other database."""
+
+    def db_for_write(self, model, **hints):
+        return "other" if model is Product else None
+
+    db_for_read = db_for_write
+
+
+class Woken(Executor):
+    is_listening = True
+    sections: list[str] = []
+
+    def wake(self, section):
+        self.sections.append(section)
+
+
 class TestNotifyChanged:
     def test_few_rows_are_recorded_by_key(self, publish):
         made = make_products(12)
         section = publish(limited(3))
-        assert notify_changed(Product.objects.filter(pk__in=[made[4].pk])) == 1
+        assert notify_changed(Product.objects.filter(pk=made[4].pk)) == 1
         assert recorded() == keys(made[4])
         assert noticed(section) == [2]
 
@@ -89,23 +141,24 @@ class TestNotifyChanged:
         assert counts == [1, 0]
         assert recorded() == []
 
-    @pytest.mark.parametrize("model", [Cafe, PlaceProxy])
-    def test_rows_of_a_child_and_of_a_proxy_are_rows_of_the_model(self, publish, model):
-        cafes = [Cafe.objects.create(slug=f"cafe-{n}") for n in range(3)]
-        publish(PlaceSource)
-        assert notify_changed(model.objects.filter(slug="cafe-2")) == 1
-        assert recorded() == keys(cafes[2])
-
-    @pytest.mark.parametrize("model", [Place, PlaceProxy])
-    def test_rows_of_a_parent_are_those_of_its_child_too(self, publish, model):
+    @pytest.mark.parametrize(
+        ("source", "model", "count"),
+        [
+            (PlaceSource, Cafe, 1),
+            (PlaceSource, PlaceProxy, 2),
+            (CafeSource, Place, 1),
+            (CafeSource, PlaceProxy, 1),
+        ],
+    )
+    def test_rows_of_a_child_a_parent_and_a_proxy(self, publish, source, model, count):
         """update() of the parent writes columns that pages of the child show."""
         Place.objects.create(slug="place")
         cafes = [Cafe.objects.create(slug=f"cafe-{n}") for n in range(6)]
-        section = publish(CafeSource)
-        places = model.objects.filter(slug__in=["place", "cafe-4"]).order_by("slug")
-        assert notify_changed(places) == 1
-        assert recorded() == keys(cafes[4])
-        assert noticed(section) == [3]
+        section = publish(source)
+        rows = model.objects.filter(slug__in=["place", "cafe-4"]).order_by("slug")
+        assert notify_changed(rows) == count
+        assert recorded()[-1:] == keys(cafes[4])
+        assert noticed(section)[-1:] == [3 if source is CafeSource else 1]
 
     def test_many_rows_of_a_parent_are_recorded_by_range(self, publish, monkeypatch):
         """Their ends are keys of the child, which only it has in between."""
@@ -126,17 +179,6 @@ class TestNotifyChanged:
         assert notify_changed(Product.objects.none()) == 0
         assert notify_changed(Product.objects.filter(pk=-1)) == 0
         assert recorded() == []
-
-    def test_bulk_create_and_bulk_update_are_published(self, publish):
-        publish(limited(5))
-        made = make_products(7)
-        notify_changed(Product.objects.filter(pk__in=[p.pk for p in made]))
-        build()
-        made[2].slug = "renamed"
-        Product.objects.bulk_update(made, ["slug"])
-        assert recorded() == []
-        assert notify_changed(Product.objects.filter(pk=made[2].pk)) == 1
-        assert build().sections[0].stored == 1
 
     @pytest.mark.parametrize("model", [Label, Shop], ids=["string", "UUID"])
     def test_keys_of_other_types(self, publish, model, monkeypatch):
@@ -168,23 +210,13 @@ class TestTaking:
         assert noticed(section) == list(range(1, 11))
         assert recorded() == []
 
-    def test_the_same_key_twice_marks_its_page_once(self, publish):
-        product = make_products(3)[0]
-        section = publish(ProductSource)
-        before = section.pages.get().wanted
-        product.save()
-        product.save()
-        noticed(section)
-        assert section.pages.get().wanted == before + 1
-
     @pytest.mark.parametrize("late", [99, 101], ids=["before all", "between"])
     @pytest.mark.parametrize("marked", ["mark_rows", "mark_all"])
     def test_a_change_that_commits_late_under_a_lower_id_stays(
-        self, publish, monkeypatch, late, marked
+        self, section, monkeypatch, late, marked
     ):
         """Ids are given before transactions commit; only what was read is deleted."""
-        made = make_products(6)
-        section = publish(limited(3))
+        made = Product.objects.order_by("pk")
         kind = "key" if marked == "mark_rows" else "audit"
         for pk in (100, 102):
             Change(pk, section="products", kind=kind, low=str(made[0].pk)).save()
@@ -222,22 +254,18 @@ class TestTaking:
         ],
     )
     def test_a_change_that_nobody_can_read_any_more_marks_the_section(
-        self, publish, kind, low, high
+        self, section, kind, low, high
     ):
         """A deploy has changed the key or the relation that it names."""
-        make_products(6)
-        section = publish(limited(3))
         Change.objects.create(section="products", kind=kind, low=low, high=high)
         assert noticed(section) == [1, 2]
         assert recorded() == []
 
 
 class TestMarking:
-    def test_pages_are_marked_and_changes_go_in_one_step(self, publish, monkeypatch):
+    def test_pages_are_marked_and_changes_go_in_one_step(self, section, monkeypatch):
         """Where changes stay, so does what their pages were."""
-        made = make_products(6)
-        section = publish(limited(3))
-        notify_changed(Product.objects.filter(pk=made[1].pk))
+        notify_changed(Product.objects.filter(slug="product-00001"))
 
         def refuse(found):
             assert dirty(section) == [1]
@@ -256,8 +284,7 @@ class TestMarking:
         self, publish, both, monkeypatch
     ):
         """A crash in between marks twice; before the commit it would lose a change."""
-        rows = Product.objects.using(both)
-        made = rows.bulk_create([Product(slug=f"p-{n}") for n in range(6)])
+        made = fill(both)
         section = publish(limited(3, using=both))
         made[4].save()
         delete, seen = locating.delete_changes, []
@@ -285,10 +312,131 @@ class TestMarking:
 
     @pytest.mark.parametrize(("key", "pages"), [("9" * 20, [2]), ("-" + "9" * 20, [1])])
     def test_a_key_that_no_database_holds_is_found_all_the_same(
-        self, publish, key, pages
+        self, section, key, pages
     ):
         """One that was recorded while the key was text, say."""
-        make_products(6)
-        section = publish(limited(3))
         Change.objects.create(section="products", kind="key", low=key)
         assert noticed(section) == pages
+
+
+class TestWhereChangesLie:
+    def test_with_a_router_beside_their_objects(self, publish, both, settings):
+        """Pages are marked here; then the changes are deleted there."""
+        settings.DATABASE_ROUTERS = [f"{__name__}.RoutesProducts"]
+        section = publish(ProductSource)
+        product = Product.objects.create(name="one", slug="one")
+        assert notify_changed(Product.objects.all()) == 1
+        assert (recorded(both), recorded()) == (keys(product) * 2, [])
+        assert noticed(section) == [1]
+        assert recorded(both) == []
+
+    def test_without_one_where_the_source_reads(self, publish, both):
+        """The status counts them like those of the first database."""
+        made = fill(both)
+        section = publish(limited(3, using=both))
+        made[4].save(using=both)
+        assert [row.changes for row in section_status(get_site())] == [1]
+        assert noticed(section) == [2]
+        assert recorded(both) == []
+
+    def test_a_save_on_another_database_is_not_left_lying(self, section, both):
+        """Its row is on no page; the change would stay for ever."""
+        Product(pk=500, slug="elsewhere").save(using=both)
+        assert recorded(both) == [("key", "500", "")]
+        age(both)
+        noticed(section)
+        assert recorded(both) == []
+
+
+class TestOutOfReach:
+    """The first database has pages and changes; the other is of no use."""
+
+    @pytest.fixture
+    def saved(self, section):
+        Product.objects.order_by("pk")[4].save(using="default")
+        return section
+
+    def test_one_that_is_not_migrated(self, saved, other_database, messages):
+        """Said once, not by each section."""
+        assert noticed(saved) == [2]
+        noticed(saved)
+        (message,) = messages("changes_out_of_reach")
+        assert "'other'" in message
+
+    def test_one_that_is_down(self, saved, other_database, messages):
+        """It is asked once a minute at the most, since to connect may take long."""
+        connections[other_database].close()
+        connections[other_database].settings_dict["NAME"] = "/nowhere/at.all"
+        build()
+        assert saved.pages.get(number=2).built > 1
+        assert len(messages("changes_out_of_reach")) == 1
+
+    def test_one_that_cannot_be_written(self, section, both, messages):
+        """A replica that nobody called one: its copies are left alone."""
+        rows = Change.objects.using(both)
+        rows.bulk_create([Change(section="products", kind="audit")] * 2)
+        with connections[both].cursor() as cursor:
+            cursor.execute("PRAGMA query_only = 1")
+        assert noticed(section) == []
+        assert len(messages("changes_out_of_reach")) == 1
+
+    @pytest.mark.parametrize("how", ["router", "mirror"])
+    def test_one_that_is_said_to_have_none_is_not_asked(
+        self, saved, both, settings, monkeypatch, how
+    ):
+        """By allow_migrate() of a router, or as the mirror of another."""
+        if how == "router":
+            settings.DATABASE_ROUTERS = [f"{__name__}.KeepsOut"]
+        else:
+            test = {**connections.settings[both]["TEST"], "MIRROR": "default"}
+            monkeypatch.setitem(connections.settings[both], "TEST", test)
+        assert databases() == ["default"]
+        with queries(both) as asked:
+            assert noticed(saved) == [2]
+        assert len(asked) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_build_without_changes_asks_another_database_once(section, both):
+    """And the first no more often than without it."""
+    build()
+    with queries(both) as there, queries("default") as here:
+        build()
+    assert len(there) == 1
+    assert len(here) <= 11
+    assert dirty(section) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_are_woken_once_the_database_of_the_object_has_committed(
+    publish, both, configure
+):
+    """Each section's; until then nobody sees its change."""
+    made = fill(both)
+    for name in ("products", "more"):
+        publish(limited(3, using=both), name)
+    woken = f"{__name__}.{Woken.__name__}"
+    configure(EXECUTOR=woken)
+    with transaction.atomic(using=both):
+        made[4].save()
+        assert Woken.sections == []
+    assert sorted(Woken.sections) == ["more", "products"]
+
+
+@pytest.mark.parametrize("attributes", [{"using": "other"}, {"get_queryset": on_other}])
+def test_what_a_replica_is_read_for_waits(publish, both, configure, attributes):
+    """As long as the setting says, whether `using` or the queryset names it.
+
+    A long transaction has just committed: it counts from when a build saw it.
+    """
+    configure(REPLICA_LAG_SECONDS=600)
+    low = str(fill(both)[4].pk)
+    section = publish(limited(3, **attributes))
+    inserted = Now() - timedelta(hours=2)
+    Change.objects.create(section="products", kind="key", low=low, at=inserted)
+    assert noticed(section) == []
+    age("default", 598)
+    assert noticed(section) == []
+    age("default", 602)
+    assert noticed(section) == [2]
+    assert recorded() == []
