@@ -158,7 +158,7 @@ def changes_deleted_by_range(delete_changes, changes):
 
 @mutant(
     "tracking.databases:savepoint",
-    "tests/integration/tracking/test_never_raises.py",
+    "tests/integration/tracking/test_saves.py::test_the_transaction_of_a_save_goes_on",
     database="postgresql",
 )
 def no_savepoint(savepoint, alias):
