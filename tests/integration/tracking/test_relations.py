@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.models import Count, F, Q
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.test.utils import CaptureQueriesContext
 
@@ -35,19 +35,18 @@ from tests.support.testapp.models import (
     Wing,
 )
 
-from .rows import BookSource, can_fast_delete, keys, make_books, noticed, recorded
+from .rows import (
+    BookSource,
+    can_fast_delete,
+    keys,
+    like,
+    make_books,
+    noticed,
+    recorded,
+    times,
+)
 
 pytestmark = pytest.mark.database
-
-
-def like(source: type[BookSource], **attributes: Any) -> type[BookSource]:
-    """Return a source with other attributes."""
-    return type("Like", (source,), attributes)
-
-
-def times(path: str, **options: Any) -> Any:
-    """Return a priority that depends on a path, and is always the same."""
-    return Count(path, **options) * 0.0 + 0.5
 
 
 HIDDEN = Q(author__name="closed")
