@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .planting import mutant
 
-_TASKS = "tests/integration/tasks"
-_MESSAGES = f"{_TASKS}/test_messages.py"
+_TASKS = "tests/integration/tasks/test_tasks.py"
+_MESSAGES = f"{_TASKS}::TestMessages"
+_LOST = f"{_TASKS}::TestLostWorkers"
 
 
 @mutant(
@@ -50,7 +51,7 @@ def no_breaker(pause, wakeups, section, error):
 
 @mutant(
     "tasks:_Task.acks_late",
-    f"{_TASKS}/test_lost_workers.py::test_a_message_whose_worker_died_comes_back",
+    f"{_LOST}::test_a_message_whose_worker_died_comes_back",
     is_slow=True,
 )
 def acknowledged_early(acks_late):
@@ -60,7 +61,7 @@ def acknowledged_early(acks_late):
 
 @mutant(
     "tasks:_Task.ignore_result",
-    f"{_TASKS}/test_messages.py::test_messages_name_sections_and_no_result_is_kept",
+    f"{_MESSAGES}::test_messages_name_sections_and_no_result_is_kept",
 )
 def results_kept(ignore_result):
     """Results of tasks are kept."""
@@ -69,8 +70,7 @@ def results_kept(ignore_result):
 
 @mutant(
     "tasks:_TIMEOUTS",
-    f"{_TASKS}/test_messages.py::"
-    "test_help_that_cannot_be_called_delays_a_build_a_little",
+    f"{_MESSAGES}::test_help_that_cannot_be_called_delays_a_build_a_little",
     is_slow=True,
 )
 def broker_without_time_limit(timeouts):
@@ -80,7 +80,7 @@ def broker_without_time_limit(timeouts):
 
 @mutant(
     "outages:ends_work",
-    f"{_TASKS}/test_lost_workers.py::test_a_soft_limit_loses_no_row",
+    f"{_LOST}::test_a_soft_limit_loses_no_row",
     is_slow=True,
 )
 def time_limit_blamed_on_a_row(ends_work, error):
