@@ -52,11 +52,8 @@ def storage(
 
 
 @pytest.fixture
-def products(storage: Any, sections: Any) -> Any:
-    made = make_products(25)
-    sections.register("products", limited(10))
-    build_fully()
-    return made
+def products(storage: Any, shop: Any) -> None:
+    shop()
 
 
 def stored(storage: Any) -> set[str]:

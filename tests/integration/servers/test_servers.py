@@ -1,4 +1,4 @@
-"""The search engines that other tests tell: what they refuse, and how they fail."""
+"""Servers of other tests: what they refuse, and the faults that they play."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import json
 import re
 import socket
 import threading
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from django_sitemaps_plus.notifications.http import request
 from tests.support.servers.engine import (
@@ -20,6 +24,10 @@ from tests.support.servers.engine import (
 )
 from tests.support.servers.engine_faults import Faults, status
 from tests.support.servers.programs import wait_until
+from tests.support.servers.workers import messages_to, start_worker
+from tests.support.testapp.models import Product
+
+from . import work
 
 URL = "https://shop.example/a"
 SAID = {"host": "shop.example", "key": "0123456789", "urlList": [URL]}
@@ -65,7 +73,7 @@ def test_another_content_type_or_method_is_refused(engine):
     assert request("GET", url).status == 405
 
 
-class TestFaults:
+class TestEngine:
     def test_a_script_is_followed_and_ends(self, engine):
         """Each request takes one; others' are not concerned."""
         engine.faults.script("503", kind="indexnow")
@@ -127,3 +135,85 @@ def test_a_person_reads_two_columns(capsys):
         f"12:00:00  {URL}",
         f"          {URL}/2",
     ]
+
+
+def ask(port: int, value: str = "v", timeout: float = 0.25) -> Any:
+    """Set a key and return what it is then."""
+    with redis.Redis(
+        port=port,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        retry=Retry(NoBackoff(), 0),
+        decode_responses=True,
+    ) as client:
+        client.set("key", value)
+        return client.get("key")
+
+
+class TestValkey:
+    def test_killed_it_comes_back_empty_at_the_same_address(self, valkey):
+        """As a broker without persistence does."""
+        assert ask(valkey.port) == "v"
+        valkey.kill()
+        with pytest.raises(redis.ConnectionError):
+            ask(valkey.port)
+        valkey.restart()
+        with redis.Redis.from_url(valkey.url) as client:
+            assert client.get("key") is None
+
+    def test_frozen_it_answers_nobody_until_thawed(self, valkey):
+        """Connections are taken by the system all the same."""
+        valkey.freeze()
+        with pytest.raises(redis.TimeoutError):
+            ask(valkey.port)
+        valkey.thaw()
+        assert ask(valkey.port, timeout=5) == "v"
+
+
+class TestChaosProxy:
+    def test_a_black_hole_takes_and_never_answers(self, chaos):
+        assert ask(chaos.port, "v" * 1_000_000, timeout=5) == "v" * 1_000_000
+        chaos.black_hole()
+        with pytest.raises(redis.TimeoutError):
+            ask(chaos.port)
+        chaos.heal()
+        assert ask(chaos.port, timeout=5) == "v"
+
+    @pytest.mark.parametrize(
+        ("how", "cause"), [("reset", "reset by peer"), ("refuse", "refused")]
+    )
+    def test_breaks_connections(self, chaos, how, cause):
+        """New ones at once, and those that were open, until it heals."""
+        with redis.Redis(
+            port=chaos.port, socket_timeout=5, retry=Retry(NoBackoff(), 0)
+        ) as client:
+            client.ping()
+            getattr(chaos, how)()
+            with pytest.raises(redis.ConnectionError):
+                client.ping()
+        with pytest.raises(redis.ConnectionError, match=cause):
+            ask(chaos.port)
+        chaos.heal()
+        assert ask(chaos.port, timeout=5) == "v"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_worker_that_is_killed_nothing_is_left(broker):
+    """The processes of its pool go with it; its successor takes new messages."""
+
+    def names() -> set[str]:
+        return set(Product.objects.values_list("name", flat=True))
+
+    include = [work.__name__]
+    with (
+        messages_to(broker),
+        start_worker(broker, concurrency=2, include=include) as worker,
+    ):
+        work.hold.delay()
+        wait_until(lambda: names() == {"saw 0"}, "it works")
+        assert len(worker.processes()) >= 3
+        worker.kill()
+        assert worker.processes() == set()
+        worker.start()
+        work.count_products.delay()
+        wait_until(lambda: "saw 1" in names(), "the successor has worked")
