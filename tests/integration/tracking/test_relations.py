@@ -399,6 +399,13 @@ class TestNearSide:
         assert noticed(section) == [1]
 
 
+def test_a_model_between_from_the_far_side(publish, films, role):
+    others = [Actor.objects.create(name=f"{n}") for n in range(2)]
+    section = publish(like(PartnerSource, priority=times("film__slug")))
+    Role.objects.create(film=films[0], actor=others[1]).delete()
+    assert noticed(section) == [2]
+
+
 def test_a_model_between_is_found_by_the_path_before_it(publish, films, role):
     others = [Actor.objects.create(name=f"{n}") for n in range(4)]
     Role.objects.bulk_create([Role(film=films[0], actor=others[3])])
