@@ -37,7 +37,6 @@ class OfTable(Lazy):
     table = ""
 
     def read(self) -> dict[str, Any]:
-        """Ask the table."""
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT count(*) FROM {self.table}")  # noqa: S608
         return {"products": GenericSitemap({"queryset": Product.objects.all()})}
@@ -65,7 +64,6 @@ def lazy(
 
 
 def test_views_and_builds_wait_until_it_can_be_read(lazy, client, crawl):
-    """With 503 and with an error; then each row is listed."""
     make_products(12)
     lazy(MISSING)
     for path in ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-products.txt"):
@@ -84,7 +82,6 @@ def test_views_and_builds_wait_until_it_can_be_read(lazy, client, crawl):
 
 
 def test_what_was_published_stays(lazy, client, crawl, sections):
-    """Also for the sections that other code registers."""
     make_products(12)
     sections.register("others", limited(10))
     lazy(TABLE)
@@ -101,7 +98,6 @@ def test_what_was_published_stays(lazy, client, crawl, sections):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_save_that_asks_for_the_sections_goes_on(lazy, sections):
-    """Its transaction stays usable, and nothing is raised in it."""
     lazy(MISSING)
     with tracking(), transaction.atomic():
         made = make_products(1)[0]

@@ -19,11 +19,9 @@ class Plain(Sitemap):
     priority = 0.5
 
     def items(self) -> Any:
-        """Return a queryset in the order of the model's Meta."""
         return Product.objects.filter(published=True)
 
     def lastmod(self, obj: Product) -> Any:
-        """Return an aware datetime, or None."""
         return obj.updated_at
 
 
@@ -35,11 +33,9 @@ class Ordered(Plain):
     lastmod = None
 
     def items(self) -> Any:
-        """Return a queryset in another order."""
         return Product.objects.order_by("popularity", "slug").reverse()
 
     def location(self, item: Product) -> str:
-        """Return another path."""
         return f"/elsewhere/{item.slug}"
 
 
@@ -47,7 +43,6 @@ class Deferred(Plain):
     """Only what is needed, with related rows."""
 
     def items(self) -> Any:
-        """Return a queryset with deferred fields and an annotation."""
         return Product.objects.only("slug", "updated_at").order_by("slug").distinct()
 
 
@@ -55,7 +50,6 @@ class Methods(Plain):
     """Everything by item."""
 
     def changefreq(self, item: Product) -> str | None:  # type: ignore[override]
-        """Return None for some."""
         return "daily" if item.slug.endswith("2") else None
 
     def priority(self, item: Product) -> float | None:  # type: ignore[override]
@@ -67,12 +61,10 @@ class Remembering(Plain):
     """Keeps what the location was, for the methods that contrib asks after it."""
 
     def location(self, item: Product) -> str:
-        """Remember the item."""
         self.current = item
         return f"/{item.slug}"
 
     def lastmod(self, obj: Product) -> Any:
-        """Return that of the item whose location was asked last."""
         return self.current.updated_at
 
 
@@ -80,7 +72,6 @@ class DatesWithoutTime(Plain):
     """A lastmod that is a date."""
 
     def lastmod(self, obj: Product) -> Any:
-        """Return a date."""
         return obj.created_on
 
 
@@ -94,7 +85,6 @@ class OfList(Plain):
     """A list of objects."""
 
     def items(self) -> Any:
-        """Return a list."""
         return list(Product.objects.order_by("slug"))
 
 
@@ -102,11 +92,9 @@ class OfNames(Sitemap):
     """URL names, as for static views."""
 
     def items(self) -> Any:
-        """Return names."""
         return ("home", "about", "contact")
 
     def location(self, item: str) -> str:
-        """Reverse."""
         return reverse(item)
 
 
@@ -114,15 +102,12 @@ class OfValues(Sitemap):
     """Dictionaries."""
 
     def items(self) -> Any:
-        """Return values()."""
         return Product.objects.order_by("slug").values("slug", "updated_at")
 
     def location(self, item: dict[str, Any]) -> str:
-        """Return a path made of a value."""
         return f"/values/{item['slug']}/"
 
     def lastmod(self, item: dict[str, Any]) -> Any:
-        """Return a value."""
         return item["updated_at"]
 
 
@@ -130,7 +115,6 @@ class OfUnion(Plain):
     """Two querysets in one."""
 
     def items(self) -> Any:
-        """Return a union."""
         low = Product.objects.order_by().filter(slug__lt="product-00003")
         high = Product.objects.order_by().filter(slug__gte="product-00003")
         return low.union(high).order_by("slug")
@@ -140,7 +124,6 @@ class Sliced(Plain):
     """The latest five."""
 
     def items(self) -> Any:
-        """Return a slice."""
         return Product.objects.order_by("-slug")[:5]
 
 
@@ -148,19 +131,14 @@ class DistinctOnFields(Plain):
     """One product of each frequency; PostgreSQL alone can do that."""
 
     def items(self) -> Any:
-        """Return distinct(fields)."""
         return Product.objects.order_by("frequency", "slug").distinct("frequency")
 
 
 class OwnLimit(Plain):
-    """Pages of two."""
-
     limit = 2
 
 
 class Http(Plain):
-    """Not https."""
-
     protocol = "http"
 
 
@@ -170,7 +148,6 @@ class OwnUrls(OfList):
     limit = 3
 
     def get_urls(self, page: Any = 1, site: Any = None, protocol: Any = None) -> Any:
-        """Return the page's entries, one of them changed."""
         urls = super().get_urls(page, site, protocol)
         urls[0]["location"] += "?first"
         return urls
@@ -191,7 +168,6 @@ class OwnPaginator(OfList):
 
     @property
     def paginator(self) -> Any:  # type: ignore[override]
-        """Return pages of four, with an orphan."""
         return Paginator(self._items(), 4, orphans=1)
 
 
@@ -222,7 +198,6 @@ class LanguagesOfItems(WithDefault):
     limit = 6
 
     def get_languages_for_item(self, item: Product) -> list[str]:
-        """Return one to three languages."""
         return ["de", "en-us", "fr"][: int(item.slug[-1]) % 3 + 1]
 
 
@@ -230,7 +205,6 @@ class ListInLanguages(WithDefault):
     """The same by position."""
 
     def items(self) -> Any:
-        """Return a list."""
         return list(Product.objects.order_by("slug"))
 
 

@@ -122,7 +122,6 @@ class TestEntries:
         assert sorted(ours(zoo.made(kind)), key=str) == sorted(expected, key=str)
 
     def test_items_are_asked_once_for_a_page(self):
-        """They may be read from an API."""
         asked = []
 
         class Slow(zoo.OfList):
@@ -141,13 +140,11 @@ class TestEntries:
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="no distinct(fields)")
     def test_distinct_on_fields(self, contrib, ours):
-        """What PostgreSQL alone can do is paged by position."""
         expected = contrib(zoo.DistinctOnFields)
         assert len(expected) == 2
         assert ours(zoo.DistinctOnFields) == expected
 
     def test_positions_keep_contribs_order(self, contrib, ours):
-        """By position the order is that of the items."""
         assert ours(zoo.Sliced) == contrib(zoo.Sliced)
 
     def test_a_naive_lastmod_is_in_time_zone(self, ours):
@@ -156,7 +153,6 @@ class TestEntries:
         assert {entry.lastmod for entry in entries} == {"2026-07-01T10:00:00+00:00"}
 
     def test_the_time_zone_of_the_request_does_not_matter(self, contrib, ours):
-        """Moments are printed in UTC, whatever is active."""
         with timezone.override("Asia/Tokyo"):
             entries = ours(zoo.Plain)
         assert max(entry.lastmod or "" for entry in entries) == (
@@ -167,7 +163,6 @@ class TestEntries:
 class TestPaging:
     @pytest.mark.parametrize("kind", zoo.BY_KEY, ids=zoo.name_of)
     def test_plain_querysets_page_by_key(self, kind):
-        """Bounds are keys of rows, and a page is one query without OFFSET."""
         sitemap = with_limit(kind, 2 * languages_of(kind))
         keys = [str(product.pk) for product in Product.objects.order_by("pk")]
         plan = plan_of(sitemap)
@@ -178,13 +173,11 @@ class TestPaging:
 
     @pytest.mark.parametrize("kind", zoo.BY_POSITION, ids=zoo.name_of)
     def test_other_items_page_by_position(self, kind):
-        """Bounds are positions."""
         plan = plan_of(with_limit(kind, 2 * languages_of(kind)))
         assert [part.low for part in plan[:2]] == [None, "2"]
 
     @pytest.mark.parametrize("kind", zoo.OWN_PAGES, ids=zoo.name_of)
     def test_a_class_with_pages_of_its_own_keeps_them(self, kind):
-        """Our pages are its pages, by number."""
         pages = kind().paginator.num_pages
         assert [part.low for part in plan_of(kind)] == [
             None,
@@ -204,7 +197,6 @@ class TestPaging:
         assert len(plan_of(Many)) == 2
 
     def test_an_instance_is_left_as_it_was(self):
-        """Serving it sets nothing on the object that the project holds."""
         sitemap = zoo.Plain()
         before = dict(vars(sitemap))
         render(sitemap)
@@ -212,22 +204,17 @@ class TestPaging:
 
 
 class TestOwnPagesThatChange:
-    """Classes that page by themselves, after a plan was made."""
-
     def test_a_page_that_is_gone_is_empty(self):
-        """The stored plan has a page more than the paginator by now."""
         plan = plan_of(zoo.OwnUrls)
         Product.objects.filter(slug__gte="product-00003").delete()
         assert [render(zoo.OwnUrls, part).tally.entries for part in plan] == [3, 0, 0]
 
     def test_no_item_is_left(self):
-        """Not even the first page has entries."""
         plan = plan_of(zoo.OwnPaginator)
         Product.objects.all().delete()
         assert [render(zoo.OwnPaginator, part).document for part in plan] == [None] * 2
 
     def test_new_pages_reach_the_readers(self, sections, crawl):
-        """A build lists pages that did not exist when the plan was made."""
         sections.register("own", zoo.OwnUrls)
         build_fully()
         make_products(5, first=7)
@@ -247,7 +234,6 @@ class TestOwnPagesThatChange:
         ]
 
     def test_a_page_that_is_too_large_is_not_cut(self, sections, monkeypatch):
-        """No way to cut it reaches into its neighbours; the build says so."""
         sections.register("own", zoo.OwnUrls)
         build_fully()
         pages = Page.objects.of("default", "own").order_by("number")
@@ -290,8 +276,6 @@ def languages_of(kind: Any) -> int:
 
 @pytest.mark.parametrize("is_made", [False, True])
 def test_a_limit_may_be_a_property(sections, crawl, is_made):
-    """As contrib asks it of an instance."""
-
     class Limited(zoo.Plain):
         @property
         def limit(self):
@@ -306,7 +290,6 @@ def test_a_limit_may_be_a_property(sections, crawl, is_made):
 
 
 def test_rows_that_come_fall_into_the_open_range() -> None:
-    """A plain queryset's last page grows with its rows."""
     source = with_limit(zoo.Plain, 5)
     *_, last = plan_of(source)
     assert last.high is None

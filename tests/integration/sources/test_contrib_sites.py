@@ -60,7 +60,6 @@ class Hosted(Remembered):
 
     @property
     def limit(self) -> int:
-        """As a setting may say."""
         return 10
 
     def get_domain(self, site: Any = None) -> str:
@@ -139,7 +138,6 @@ class TestTheRow:
         assert django_site(conf.Site("any", origin)).pk == 3
 
     def test_it_is_asked_for_once(self, site_rows, settings, django_assert_num_queries):
-        """Until it is saved, as of contrib."""
         settings.SITE_ID = 2
         site = conf.Site("any", SHOP)
         assert django_site(site).pk == 1
@@ -160,7 +158,6 @@ def test_without_the_app_it_is_what_contrib_makes_of_a_request():
 def test_methods_may_ask_for_its_key(
     site_rows, settings, products, client, is_built, django_assert_max_num_queries
 ):
-    """And for its name; a class may keep it for items()."""
     settings.SITE_ID = 2
     if is_built:
         build_fully()

@@ -51,26 +51,22 @@ FORMS = {
 
 
 def exclude(*rows: Any, **fields: Any) -> None:
-    """Exclude rows, and mark no page."""
     for row in rows:
         given = {"model": label_of(type(row)), "key": str(row.pk)}
         Exclusion.objects.create(**given, **fields)
 
 
 def listed(source: Any) -> list[str]:
-    """Return the URLs of a page that has every row."""
     return locs(plain(render(source)))
 
 
 def lines_of(source: Any, keys: list[Any]) -> set[str]:
-    """Return which of some keys have lines."""
     with surroundings(SITE):
         return {key for key, _ in source.lines_by_key(keys, Tally("section"))}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_neither_a_page_nor_single_rows_have_them(sections, form):
-    """They count as nothing that was skipped."""
     products = make_products(4)
     exclude(products[1], products[3], note="gone")
     sections.register("products", FORMS[form])
@@ -123,7 +119,6 @@ def test_a_page_without_entries_by_exclusions_is_empty():
 
 
 def test_the_fingerprint_is_the_same(sections):
-    """So an exclusion marks no other page than that of its row."""
     [product] = make_products(1)
     sections.register("products", ProductSource)
     before = fingerprint(open_section("products", SITE))
@@ -132,7 +127,6 @@ def test_the_fingerprint_is_the_same(sections):
 
 
 def test_rows_on_another_database_are_excluded_there(other_database):
-    """Our own rows stay where they are: no query joins both."""
     products = [
         Product.objects.using(other_database).create(slug=slug) for slug in "ab"
     ]

@@ -38,7 +38,6 @@ class Refusing(FileSystemStorage):
     """Signs its URLs, and has none for one name."""
 
     def url(self, name: str | None) -> str:
-        """Return a URL with a signature, or raise."""
         if name == NAMES[3]:
             raise OSError(name)
         return f"{super().url(name)}?a=1&b=2"
@@ -65,14 +64,11 @@ class AnnotationSource(ReprintSource):
     images = "first"
 
     def get_queryset(self) -> Any:
-        """Return the rows, each with a name."""
         rows = Painting.objects.filter(pk=OuterRef("painting_id")).values("photo")
         return super().get_queryset().annotate(first=Subquery(rows[:1]))
 
 
 class ExpressionSource(ReprintSource):
-    """The same without a queryset."""
-
     images = Coalesce("painting__photo", "painting__photo")
 
 
@@ -84,10 +80,7 @@ class InstanceSource(PaintingSource):
 
 
 class FileSource(PaintingSource):
-    """A method that returns the file itself."""
-
     def images(self, painting: Painting) -> Any:
-        """Return a file, which may be empty."""
         return painting.photo
 
 
@@ -121,17 +114,14 @@ class TestFiles:
     """However the source says it, the images are the same."""
 
     def test_each_is_where_its_storage_has_it(self, source):
-        """Hostile names too; a row without a file has no image."""
         page = render(source)
         assert images_of(page) == URLS
         assert (page.tally.entries, page.tally.dropped) == (len(NAMES), 0)
 
     def test_one_query_reads_all(self, source):
-        """And no file is opened, since none is there."""
         assert len(queries_of(source, KeyRange())) == 1
 
     def test_a_storage_that_refuses_one_costs_one(self, source, monkeypatch):
-        """The row is listed without it, and named."""
         storage = Refusing(base_url="https://cdn.example/")
         monkeypatch.setattr(Painting._meta.get_field("photo"), "storage", storage)
         page = render(source)
@@ -142,13 +132,10 @@ class TestFiles:
 
 
 def test_the_bytes_are_those_of_the_way_row_by_row():
-    """Of a column, as of a method."""
     assert plain(render(PaintingSource)) == plain(render(FileSource))
 
 
 def test_files_of_many_rows():
-    """A method returns a list of them, beside paths; some are empty."""
-
     class Source(PaintingSource):
         def images(self, painting: Painting) -> Any:
             return ["/static/a.png", *[one.photo for one in Painting.objects.all()[:4]]]
@@ -158,8 +145,6 @@ def test_files_of_many_rows():
 
 
 def test_the_images_of_views():
-    """A constant is a path, and a method may return a file."""
-
     class Source(ViewSource):
         views = ["home"]
         images: Any = "/static/a.png"
@@ -201,8 +186,6 @@ class Item:
 
 
 class TestObjects:
-    """What has a ``url`` is an image."""
-
     @pytest.fixture(autouse=True)
     def pictures(self) -> None:
         """Have a picture for every other row, and one that is lost."""
@@ -213,7 +196,6 @@ class TestObjects:
 
     @pytest.mark.parametrize("source", [PictureSource, PictureExpressionSource])
     def test_the_object_of_a_foreign_key(self, source):
-        """One query more for a page, however many rows it has."""
         page = render(source)
         expected = [
             [f"https://cdn.example/{it}.jpg"] if it in (1, 3, 5) else []
@@ -231,7 +213,6 @@ class TestObjects:
         assert found[:2] == [[more], ["https://cdn.example/1.jpg", more]]
 
     def test_pages_of_several_rows_each_have_their_own(self, monkeypatch):
-        """Rows of other pages are not read."""
         keys = list(Reprint.objects.order_by("pk").values_list("pk", flat=True))
         bounds = KeyRange(str(keys[1]), str(keys[3]))
         page = render(PictureSource, bounds)
@@ -249,7 +230,6 @@ class TestObjects:
     @pytest.mark.parametrize("is_filtered", [False, True])
     @pytest.mark.parametrize("path", ["reprint__picture", "reprint"])
     def test_those_of_paths_to_many(self, path, is_filtered, monkeypatch):
-        """All of a row, whatever its query joins; also of rows that refer to it."""
         painting = Painting.objects.order_by("pk")[0]
         Reprint.objects.update(painting=painting)
         Picture.objects.filter(name="lost").update(name="4")
@@ -276,10 +256,7 @@ class TestObjects:
 
 
 class TestPathsOnDisk:
-    """They are nobody's business, and no image has such a URL."""
-
     def test_a_field_of_paths_is_refused(self):
-        """Wherever they lead."""
         Reprint.objects.update(scan="/srv/scans/a.jpg")
         source = type("Scans", (ReprintSource,), {"images": "scan"})
         page = render(source)
@@ -289,8 +266,6 @@ class TestPathsOnDisk:
 
     @pytest.mark.parametrize("is_list", [False, True])
     def test_a_path_below_media_root_is_refused(self, settings, is_list):
-        """The path of a file is mistaken for its URL."""
-
         class Source(PaintingSource):
             def images(self, painting: Painting) -> Any:
                 path = painting.photo.path if painting.slug == "slug-0" else "/a.png"
@@ -302,13 +277,11 @@ class TestPathsOnDisk:
         assert page.tally.dropped == 1
 
     def test_a_url_that_looks_like_one_is_listed(self, settings):
-        """Some have the same path as what is there."""
         settings.MEDIA_ROOT = settings.MEDIA_URL.rstrip("/")
         assert images_of(render(PaintingSource))[0] == URLS[0]
 
 
 def test_the_queryset_is_asked_for_once():
-    """A page of it needs one, also to see what kind of field its images are."""
     asked = []
 
     class Source(AnnotationSource):

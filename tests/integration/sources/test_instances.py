@@ -40,7 +40,6 @@ def rows():
 
 
 def state(instance: Model) -> dict[str, Any]:
-    """Return all that an instance knows."""
     known = vars(instance)
     names = ("db", "adding", "fields_cache", "fetch_mode")
     return known | {"_state": [getattr(known["_state"], it, None) for it in names]}
@@ -76,7 +75,6 @@ def is_quick(queryset: QuerySet[Any]) -> bool:
     ids=lambda queryset: queryset.model.__name__,
 )
 def test_they_are_equal(queryset):
-    """Class, attributes and state."""
     quick, usual = both(queryset)
     assert is_quick(queryset)
     assert [(type(it), state(it)) for it in quick] == [
@@ -115,13 +113,11 @@ def test_models_with_images():
 
 
 def test_what_is_deferred_can_be_read():
-    """By a query for each, as ever."""
     quick, usual = both(Product.objects.only("slug"))
     assert [it.name for it in quick] == [it.name for it in usual]
 
 
 def test_prefetched_rows_are_there(django_assert_num_queries):
-    """Two queries for all rows."""
     queryset = Book.objects.prefetch_related("tags")
     assert is_quick(queryset)
     with django_assert_num_queries(2):
@@ -130,7 +126,6 @@ def test_prefetched_rows_are_there(django_assert_num_queries):
 
 
 def test_related_rows_are_there(django_assert_num_queries):
-    """Of the query's own joins."""
     queryset = Book.objects.select_related("author")
     assert not is_quick(queryset)
     with django_assert_num_queries(1):
@@ -139,19 +134,15 @@ def test_related_rows_are_there(django_assert_num_queries):
 
 
 def test_rows_of_an_object_know_it(django_assert_num_queries):
-    """As those of a related manager do."""
     author = Author.objects.get()
     (book,) = quickly_made(author.book_set.all()).iterator(500)
     assert book.author is author
 
 
 class TestOwnCode:
-    """Code of the project that takes part in making an instance runs."""
-
     @isolate_apps("tests.support.testapp")
     @pytest.mark.parametrize("name", ["__init__", "__new__", "__setattr__", "from_db"])
     def test_a_method(self, name):
-        """Of the model."""
         kind = type(
             "Own",
             (Product,),
@@ -166,8 +157,6 @@ class TestOwnCode:
 
     @isolate_apps("tests.support.testapp")
     def test_a_method_of_a_class_behind_the_model(self):
-        """Which ``Model.__init__()`` calls."""
-
         class Own(Product, Behind):
             class Meta:
                 proxy = True
@@ -178,8 +167,6 @@ class TestOwnCode:
 
     @isolate_apps("tests.support.testapp")
     def test_an_attribute_of_its_own(self):
-        """A property in the place of a field's."""
-
         class Own(Product):
             class Meta:
                 proxy = True
@@ -193,7 +180,6 @@ class TestOwnCode:
         assert {it.name for it in quick} == {"x"}
 
     def test_a_receiver(self):
-        """Of ``post_init``."""
         seen = []
 
         def note(instance, **kwargs):
@@ -207,7 +193,6 @@ class TestOwnCode:
         assert len(seen) == 3
 
     def test_a_queryset_that_yields_something_else(self):
-        """A class of its own decides what."""
         names = Product.objects.order_by("pk").values_list("name", flat=True)
         assert list(quickly_made(names).iterator(500)) == list(names)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,14 +32,13 @@ from tests.support.testapp.models import Author, Book, Product
 from tests.support.told import hearing
 from tests.support.urls import view
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.urls_i18n")]
+pytestmark = pytest.mark.urls("tests.support.urls_i18n")
 
 CODES = ("en-us", "de", "fr")
 
 
 @pytest.fixture(autouse=True)
 def languages(settings: Any) -> None:
-    """Have three."""
     settings.LANGUAGES = [(code, code) for code in CODES]
     make_products(3)
 
@@ -67,6 +65,20 @@ class ProductSitemap(Sitemap):
         return item.updated_at
 
 
+def routed(**attributes: Any) -> type[RouteSource]:
+    return type("Routed", (RouteSource,), attributes)
+
+
+def counts(page: Any) -> tuple[int, int, int]:
+    """Return the numbers of entries, values left out and rows left out."""
+    return (page.tally.entries, page.tally.dropped, page.tally.skipped)
+
+
+def of_second(product: Any, there: Any, elsewhere: Any) -> Any:
+    """Return what the second product has, or what the others have."""
+    return there if product.slug.endswith("1") else elsewhere
+
+
 def listed(source: Any) -> list[Listed]:
     """Return the entries of a source that has one page."""
     return read_urlset(plain(render(source)))
@@ -84,7 +96,6 @@ def by_path(source: Any) -> dict[str, list[tuple[str, str]]]:
 @pytest.mark.parametrize("source", [RouteSource, MethodSource])
 @pytest.mark.parametrize("default", CODES)
 def test_entries_are_those_of_contrib(source, default, sections, settings):
-    """Each loc, lastmod and alternate, with and without a prefix for x-default."""
     settings.LANGUAGE_CODE = default
     sections.register("products", ProductSitemap)
     expected = read_urlset(Client().get("/sitemap-products-1.xml").content)
@@ -92,24 +103,9 @@ def test_entries_are_those_of_contrib(source, default, sections, settings):
     assert sorted(listed(source), key=str) == sorted(expected, key=str)
 
 
-def test_entries_of_a_row_are_side_by_side():
-    """A page holds whole rows, so that versions name each other on one page."""
-    urls = [it.loc for it in listed(RouteSource)]
-    assert urls[:3] == [
-        "https://example.com/en-us/products/product-00000/",
-        "https://example.com/de/products/product-00000/",
-        "https://example.com/fr/products/product-00000/",
-    ]
-
-
 def test_a_page_holds_as_many_entries_as_the_limit():
-    """Not as many rows."""
     make_products(7, first=3)
-
-    class Source(RouteSource):
-        limit = 12
-
-    pages = list(map(locs, pages_of(Source)))
+    pages = list(map(locs, pages_of(routed(limit=12))))
     assert list(map(len, pages)) == [12, 12, 6]
     assert len(set().union(*pages)) == 30
 
@@ -129,15 +125,10 @@ def test_many_languages_are_rendered_in_small_chunks(source, settings):
 
 class TestLanguagesOfARow:
     def test_a_method_says_which_it_has(self):
-        """Entries name these alone."""
+        def has(self, product):
+            return of_second(product, ["de", "fr"], ["de"])
 
-        class Source(RouteSource):
-            x_default = False
-
-            def get_languages(self, product):
-                return ["de", "fr"] if product.slug.endswith("1") else ["de"]
-
-        found = by_path(Source)
+        found = by_path(routed(x_default=False, get_languages=has))
         de, fr = [(code, f"/{code}/products/product-00001/") for code in ("de", "fr")]
         assert len(found) == 4
         assert found[de[1]] == found[fr[1]] == [de, fr]
@@ -158,48 +149,34 @@ class TestLanguagesOfARow:
         assert list(by_path(Source))[:1] == ["/fr/products/product-00000/"]
         assert len(listed(Source)) == 3
 
-    def test_none_of_them_leaves_the_row_out_silently(self):
-        class Source(RouteSource):
-            def get_languages(self, product):
-                return [] if product.slug.endswith("1") else None
-
-        page = render(Source)
-        assert (page.tally.entries, page.tally.skipped) == (6, 0)
-
-    @pytest.mark.parametrize("given", ["de", 5])
-    def test_what_is_not_a_list_is_refused(self, given):
+    @pytest.mark.parametrize(("given", "skipped"), [([], 0), ("de", 1), (5, 1)])
+    def test_none_of_them_leaves_the_row_out_and_no_list_is_named(self, given, skipped):
         """A string is a list of letters; the other rows stay."""
 
-        class Source(RouteSource):
-            def get_languages(self, product):
-                return given if product.slug.endswith("1") else None
+        def has(self, product):
+            return of_second(product, given, None)
 
-        page = render(Source)
-        assert (page.tally.entries, page.tally.skipped) == (6, 1)
+        page = render(routed(get_languages=has))
+        assert counts(page) == (6, 0, skipped)
         words = f"TypeError: {given!r} is not a list of languages"
-        assert words in page.tally.problems[0]
+        assert all(words in problem for problem in page.tally.problems)
 
     def test_a_generator_is_read_once(self):
-        """In the order in which it gives them, or in any other."""
+        def has(self, product):
+            return (code for code in ("fr", "de"))
 
-        class Source(RouteSource):
-            def get_languages(self, product):
-                return (code for code in ("fr", "de"))
-
-        assert len(listed(Source)) == 6
+        assert len(listed(routed(get_languages=has))) == 6
 
     def test_bad_versions_keep_no_row_in_memory(self):
-        """Nor do those that a row has not got."""
         rows = []
 
-        class Source(RouteSource):
-            def location(self, product):
-                rows.append(weakref.ref(product))
-                return {"en-us": None, "de": "//bad", "fr": "//worse"}[get_language()]
+        def location(self, product):
+            rows.append(weakref.ref(product))
+            return {"en-us": None, "de": "//bad", "fr": "//worse"}[get_language()]
 
         gc.disable()
         try:
-            render(Source)
+            render(routed(location=location))
             assert [row() for row in rows] == [None] * 9
         finally:
             gc.enable()
@@ -220,7 +197,6 @@ class TestOriginsOfLanguages:
     def test_versions_are_at_the_origin_of_their_language(
         self, settings, source, has_all_prefixes, english
     ):
-        """With and without a prefix for the default; all name each other."""
         products = path("products/<slug:slug>/", view, name="product-detail")
         settings.ROOT_URLCONF = (
             *i18n_patterns(products, prefix_default_language=has_all_prefixes),
@@ -243,31 +219,22 @@ class TestOriginsOfLanguages:
         assert listed(RouteSource)[0].alternates[-1] == expected
 
     def test_views_are_there_as_well(self):
-        class Source(ViewSource):
-            views = ("home",)
-            languages = ("en-us", "de", "fr")
-
-        urls = [f"https://example.com{path}" for path in ("/en-us/", "/fr-shop/fr/")]
-        assert [it.loc for it in listed(Source)] == [
-            urls[0],
+        source = type("Views", (ViewSource,), {"views": ("home",), "languages": CODES})
+        assert [it.loc for it in listed(source)] == [
+            "https://example.com/en-us/",
             "https://example.de/de/",
-            urls[1],
+            "https://example.com/fr-shop/fr/",
         ]
 
     def test_a_source_without_languages_is_at_the_site(self):
-        class Source(RouteSource):
-            languages, x_default = (), False
-
-        assert listed(Source)[0].loc.startswith("https://example.com/en-us/")
+        source = routed(languages=(), x_default=False)
+        assert listed(source)[0].loc.startswith("https://example.com/en-us/")
 
     def test_an_absolute_location_is_that_of_its_language(self):
-        """One of another host is left out."""
+        def location(self, product):
+            return f"https://example.de/{get_language()}/{product.slug}/"
 
-        class Source(RouteSource):
-            def location(self, product):
-                return f"https://example.de/{get_language()}/{product.slug}/"
-
-        assert [it.loc for it in listed(Source)] == [
+        assert [it.loc for it in listed(routed(location=location))] == [
             f"https://example.de/de/product-{number:05}/" for number in range(3)
         ]
 
@@ -309,7 +276,6 @@ class TranslatedSource(RouteSource):
 
 class TestTranslatedFields:
     def test_the_code_is_in_the_path(self):
-        """With an underscore, as in the names of fields."""
         found = by_path(TranslatedSource)
         assert found["/de/products/product-00000-de/"] == [
             ("en-us", "/en-us/products/product-00000/"),
@@ -319,30 +285,24 @@ class TestTranslatedFields:
         ]
 
     def test_a_version_that_is_none_is_left_out(self):
-        """As is its alternate; it is no problem."""
-        page = render(TranslatedSource)
-        assert (page.tally.entries, page.tally.dropped, page.tally.skipped) == (8, 0, 0)
+        assert counts(render(TranslatedSource)) == (8, 0, 0)
         found = by_path(TranslatedSource)
         assert "/fr/products/product-00001/" not in found
         named = [code for code, _ in found["/en-us/products/product-00001/"]]
         assert named == ["en-us", "de", "x-default"]
 
     def test_a_version_that_cannot_be_written_is_named(self):
-        """The others stay."""
-
         class Source(TranslatedSource):
             def get_queryset(self):
                 return super().get_queryset().annotate(slug_de=Value("no slug"))
 
         page = render(Source)
-        assert (page.tally.entries, page.tally.dropped, page.tally.skipped) == (5, 3, 0)
+        assert counts(page) == (5, 3, 0)
         assert "listed without its 'de' version: NoReverse" in page.tally.problems[0]
 
     def test_a_row_without_any_is_left_out_once(self):
-        """It is no loss of a version each."""
         Product.objects.filter(slug="product-00001").update(slug="no slug")
-        page = render(RouteSource)
-        assert (page.tally.entries, page.tally.dropped, page.tally.skipped) == (6, 0, 1)
+        assert counts(render(RouteSource)) == (6, 0, 1)
 
 
 def test_a_table_of_translations_is_read_once_a_language():
@@ -368,15 +328,10 @@ def test_a_table_of_translations_is_read_once_a_language():
 
 
 def test_a_save_of_one_version_changes_all_that_name_it(publish, settings):
-    """The old URL is gone, and the others have another alternate."""
     settings.LANGUAGES = [("slug", "a"), ("name", "b")]  # so that these are fields
-
-    class Source(RouteSource):
-        x_default = False
-        location = Route("product-detail", slug="{language}")
-
     Product.objects.update(name=F("slug"))
-    publish(Source)
+    location = Route("product-detail", slug="{language}")
+    publish(routed(x_default=False, location=location))
     product = Product.objects.get(slug="product-00001")
     product.name = "new"
     product.save(update_fields=["name"])
@@ -390,14 +345,11 @@ def test_a_save_of_one_version_changes_all_that_name_it(publish, settings):
 
 
 def test_views_are_listed_in_each_language():
-    """With the methods of the source."""
-
     class Source(ViewSource):
         views = ("home",)
         languages = ("en-us", "de")
-        priority = 0.5
-
         get_languages = ("de", "en-us", "it")
+        priority = 0.5
 
         def lastmod(self, view):
             return "2026-01-02"
@@ -408,11 +360,14 @@ def test_views_are_listed_in_each_language():
 
 
 def test_all_forms_of_a_location_are_written_alike():
-    """By columns, by a method, and row by row."""
+    """A page holds whole rows, so that versions name each other on one page."""
 
-    class ByMethod(RouteSource):
-        def location(self, product):
-            return reverse("product-detail", kwargs={"slug": product.slug})
+    def location(self, product):
+        return reverse("product-detail", kwargs={"slug": product.slug})
 
-    texts = [plain(render(it)) for it in (RouteSource, MethodSource, ByMethod)]
-    assert all(one == other for one, other in pairwise(texts))
+    forms = (RouteSource, MethodSource, routed(location=location))
+    first, *others = [plain(render(it)) for it in forms]
+    assert others == [first] * 2
+    assert locs(first)[:3] == [
+        f"https://example.com/{code}/products/product-00000/" for code in CODES
+    ]

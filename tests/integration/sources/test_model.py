@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.db.models import CharField, F, Value
 from django.db.models.functions import Coalesce, Concat, Lower
+from django.utils import timezone
+from lxml import etree
 
-from django_sitemaps_plus import Alternate, Image, ModelSource, Route
+from django_sitemaps_plus import (
+    Alternate,
+    Entry,
+    Image,
+    ModelSource,
+    Route,
+    Source,
+    ViewSource,
+)
+from django_sitemaps_plus.core.dates import w3c
+from django_sitemaps_plus.core.documents import NAMESPACES
 from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.validation import Problem
+from django_sitemaps_plus.core.validation.checker import Checker
+from django_sitemaps_plus.sources.reading import page_query
 from tests.support.documents import Listed, locs, read_urlset
 from tests.support.rendered import plain, queries_of, render
-from tests.support.shop import START, ProductSource, make_products
+from tests.support.shop import (
+    START,
+    ProductSource,
+    limited,
+    make_products,
+    product_urls,
+)
 from tests.support.testapp.models import Author, Book, Product
 
 pytestmark = pytest.mark.database
@@ -41,6 +63,12 @@ def make_varied() -> None:
         )
 
 
+def listed_by(model: Any, **declared: Any) -> list[str]:
+    """Return the locations of a source of a model."""
+    source = type("Source", (ModelSource,), {"model": model, **declared})
+    return locs(plain(render(source)))
+
+
 class Declared(ProductSource):
     """Every field a column."""
 
@@ -51,37 +79,36 @@ class Declared(ProductSource):
 class TestTuplesAndInstances:
     """Rows, not objects, as long as nothing asks for an object."""
 
-    def test_a_declared_source_with_rows_builds_no_instance(self, request):
-        """The same with rows to render."""
+    @pytest.mark.parametrize(
+        "declared",
+        [
+            {},
+            {
+                "location": Concat(
+                    Value("/p/"), Lower("slug"), output_field=CharField()
+                ),
+                "changefreq": "weekly",
+                "priority": 0.25,
+                "lastmod": F("updated_at"),
+            },
+        ],
+        ids=["columns", "constants and expressions"],
+    )
+    def test_a_declared_source_builds_no_instance(self, declared, request):
         make_varied()
         request.getfixturevalue("no_instances")
-        assert render(Declared).tally.entries == 6
-
-    def test_constants_and_expressions_build_no_instance(self, request):
-        """A constant or an expression asks for no object either."""
-        make_varied()
-        request.getfixturevalue("no_instances")
-
-        class Source(ModelSource):
-            model = Product
-            location = Concat(Value("/p/"), Lower("slug"), output_field=CharField())
-            changefreq = "weekly"
-            priority = 0.25
-            lastmod = F("updated_at")
-
-        assert render(Source).tally.entries == 6
+        source = type("NoInstances", (Declared,), declared)
+        assert render(source).tally.entries == 6
 
     def test_one_method_makes_all_rows_instances(self):
-        """The method gets the object; the declared fields stay as they are."""
         products = make_products(3)
         seen = []
 
-        class Source(ProductSource):
-            def priority(self, product):
-                seen.append(product)
-                return 0.5
+        def priority(self, product):
+            seen.append(product)
+            return 0.5
 
-        entries = read_urlset(plain(render(Source)))
+        entries = read_urlset(plain(render(limited(3, priority=priority))))
         assert seen == products
         assert [entry.lastmod for entry in entries] == [
             f"2026-01-01T12:0{number}:00+00:00" for number in range(3)
@@ -90,14 +117,7 @@ class TestTuplesAndInstances:
     def test_without_location_the_object_is_asked(self):
         """get_absolute_url() is the default, as in contrib."""
         make_products(2)
-
-        class Source(ModelSource):
-            model = Product
-
-        assert locs(plain(render(Source))) == [
-            "https://example.com/products/product-00000/",
-            "https://example.com/products/product-00001/",
-        ]
+        assert listed_by(Product) == product_urls(range(2))
 
     @pytest.mark.parametrize(
         "method",
@@ -111,7 +131,6 @@ class TestTuplesAndInstances:
         ids=lambda method: next(iter(method)),
     )
     def test_tuples_and_instances_give_the_same_bytes(self, method):
-        """Whatever is declared or a method, the entries are the same."""
         make_varied()
         by_tuples = render(Declared)
         by_instances = render(type("Methods", (Declared,), method))
@@ -120,102 +139,56 @@ class TestTuplesAndInstances:
             assert plain(by_tuples) == plain(by_instances)
         assert by_tuples.tally.dropped == by_instances.tally.dropped == 1
 
-    def test_every_instance_is_rendered_when_there_are_many(self):
-        """No row is lost or doubled at the seams of the batches."""
+    def test_no_row_is_lost_or_doubled_at_the_seams_of_batches(self):
         make_products(2_101)
-
-        class Source(ProductSource):
-            def changefreq(self, product):
-                return None
-
-        assert plain(render(Source)) == plain(render(ProductSource))
-        assert render(Source).tally.entries == 2_101
+        page = render(Instances)
+        assert plain(page) == plain(render(ProductSource))
+        assert page.tally.entries == 2_101
 
 
 class TestDeclarations:
-    """Paths, expressions, constants and columns."""
-
-    def test_a_path_may_cross_a_relation(self):
-        """Route arguments and lastmod may be a related row's."""
-        author = Author.objects.create(name="ada", updated_at=START)
-        Book.objects.create(author=author, slug="notes")
-
-        class Source(ModelSource):
-            model = Book
-            location = Route("product-detail", slug="author__name")
-            lastmod = "author__updated_at"
-
-        expected = "https://example.com/products/ada/"
-        assert read_urlset(plain(render(Source))) == [
-            Listed(expected, "2026-01-01T12:00:00+00:00")
-        ]
-
-    def test_a_path_across_a_relation_costs_no_query_a_row(self):
-        """It is joined, for tuples as for instances."""
+    @pytest.mark.parametrize("methods", [{}, {"priority": lambda self, book: None}])
+    def test_a_path_across_a_relation_costs_no_query_a_row(self, methods):
         author = Author.objects.create(name="ada", updated_at=START)
         Book.objects.bulk_create(
             [Book(author=author, slug=f"book-{n}") for n in range(9)]
         )
-
-        class Source(ModelSource):
-            model = Book
-            location = Route("book-detail", slug="slug")
-            lastmod = "author__updated_at"
-
-        class Methods(Source):
-            def priority(self, book):
-                return 0.5
-
-        for source in (Source, Methods):
-            assert len(queries_of(source, KeyRange())) == 1
-            assert render(source).tally.entries == 9
+        location = Route("product-detail", slug="author__name")
+        declared = {"location": location, "lastmod": "author__updated_at", **methods}
+        source = type("Source", (ModelSource,), {"model": Book, **declared})
+        assert len(queries_of(source, KeyRange())) == 1
+        expected = "https://example.com/products/ada/"
+        assert (
+            read_urlset(plain(render(source)))
+            == [Listed(expected, "2026-01-01T12:00:00+00:00")] * 9
+        )
 
     def test_expressions_are_worked_out_by_the_database(self):
         """F, Concat and Coalesce are selected like columns."""
         make_products(1, popularity=None)
-
-        class Source(ModelSource):
-            model = Product
-            location = Concat(Value("/x/"), F("slug"), output_field=CharField())
-            lastmod = F("updated_at")
-            priority = Coalesce("popularity", Value(0.75))
-
-        assert read_urlset(plain(render(Source))) == [
-            Listed(
-                "https://example.com/x/product-00000",
-                "2026-01-01T12:00:00+00:00",
-                None,
-                "0.75",
-            )
-        ]
+        location = Concat(Value("/x/"), F("slug"), output_field=CharField())
+        priority = Coalesce("popularity", Value(0.75))
+        source = limited(
+            1, location=location, priority=priority, lastmod=F("updated_at")
+        )
+        url, moment = "https://example.com/x/product-00000", "2026-01-01T12:00:00+00:00"
+        assert read_urlset(plain(render(source))) == [Listed(url, moment, None, "0.75")]
 
     def test_a_route_takes_expressions(self):
-        """An argument of a Route may be an expression."""
         make_products(1)
-
-        class Source(ModelSource):
-            model = Product
-            location = Route("product-detail", slug=Concat(F("slug"), Value("-x")))
-
-        assert locs(plain(render(Source))) == [
+        slug = Concat(F("slug"), Value("-x"))
+        assert listed_by(Product, location=Route("product-detail", slug=slug)) == [
             "https://example.com/products/product-00000-x/"
         ]
 
     def test_a_route_argument_that_is_null_is_no_url(self):
         """reverse() would write "None" into the URL."""
-        make_products(2)
-        Product.objects.order_by("pk")[1].delete()
-
-        class Source(ModelSource):
-            model = Product
-            location = Route("label-detail", code="popularity")
-
-        page = render(Source)
+        make_products(1)
+        page = render(limited(1, location=Route("label-detail", code="popularity")))
         assert (page.tally.entries, page.tally.skipped) == (0, 1)
         assert "code of its URL is None" in page.tally.problems[0]
 
     def test_extensions_come_from_methods(self):
-        """Images and alternates of an object are elements of its entry."""
         make_products(1)
 
         class Source(ProductSource):
@@ -230,3 +203,143 @@ class TestDeclarations:
             ("de", "https://example.com/de/product-00000/"),
         )
         assert b"<image:loc>https://cdn.example/product-00000.jpg<" in content
+
+
+class Instances(ProductSource):
+    """The usual source from instances, whose dates Python formats."""
+
+    def priority(self, product):
+        """Say nothing; but say it by a method."""
+
+
+def lastmods(source: type[ProductSource]) -> list[str | None]:
+    return [entry.lastmod for entry in read_urlset(plain(render(source)))]
+
+
+def save_dates(given: list[Any], field: str = "updated_at") -> None:
+    make_products(len(given), updated_at=None)
+    for product, value in zip(Product.objects.order_by("pk"), given, strict=True):
+        Product.objects.filter(pk=product.pk).update(**{field: value})
+
+
+class TestAwareDates:
+    """USE_TZ is on, and TIME_ZONE is not UTC."""
+
+    moments = (
+        datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC),
+        datetime(2026, 1, 1, 12, 0, 0, 1, tzinfo=UTC),
+        datetime(2026, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        datetime(2026, 6, 30, 22, 59, 59, 999_600, tzinfo=UTC),
+        datetime(2026, 3, 29, 1, 0, 0, 500_000, tzinfo=UTC),
+        datetime(2026, 10, 25, 0, 30, tzinfo=UTC),
+        datetime(2026, 10, 25, 1, 30, tzinfo=UTC),
+        datetime(1970, 1, 1, tzinfo=UTC),
+        datetime(1895, 1, 1, 1, 1, 1, tzinfo=UTC),
+        datetime(2999, 12, 31, 23, 59, 59, tzinfo=UTC),
+        datetime(1000, 1, 2, tzinfo=UTC),
+        datetime(9999, 12, 30, 23, 59, 59, tzinfo=UTC),
+    )
+
+    def test_text_equals_what_python_writes(self):
+        """To the second, fractions cut off and never rounded, in UTC."""
+        save_dates(list(self.moments))
+        expected = [w3c(moment) for moment in self.moments]
+        assert lastmods(ProductSource) == lastmods(Instances) == expected
+        with timezone.override("Asia/Tokyo"):  # as a request may have it
+            assert lastmods(ProductSource) == lastmods(Instances) == expected
+
+    def test_the_database_formats(self):
+        """The page's query asks for text, so that nothing is parsed here."""
+        save_dates(list(self.moments))
+        query = page_query(ProductSource())
+        assert {type(lastmod) for _, lastmod in query} == {str}
+
+    def test_rows_without_a_date_have_no_lastmod(self):
+        save_dates([None, self.moments[0], None])
+        assert lastmods(ProductSource) == [None, "2026-01-01T12:00:00+00:00", None]
+        Product.objects.update(updated_at=None)
+        assert lastmods(ProductSource) == [None] * 3
+
+    @pytest.mark.parametrize("source", [ProductSource, Instances])
+    def test_the_newest_is_known(self, source):
+        save_dates([self.moments[1], None, self.moments[2], self.moments[0]])
+        assert render(source).tally.newest == "2026-12-31T23:59:59+00:00"
+
+
+class TestNaiveDates:
+    """USE_TZ is off, so times are those of clocks in TIME_ZONE."""
+
+    @pytest.fixture(autouse=True)
+    def berlin(self, settings):
+        """Have daylight saving time."""
+        settings.USE_TZ = False
+        settings.TIME_ZONE = "Europe/Berlin"
+
+    expected = {
+        "2026-01-15T12:00:00": "2026-01-15T11:00:00+00:00",
+        "2026-07-15T12:00:00.999999": "2026-07-15T10:00:00+00:00",
+        "2026-03-29T01:59:59.999999": "2026-03-29T00:59:59+00:00",
+        "2026-03-29T03:00:00": "2026-03-29T01:00:00+00:00",
+        "2026-10-25T01:59:59": "2026-10-24T23:59:59+00:00",
+        "2026-10-25T03:00:00": "2026-10-25T02:00:00+00:00",
+        "2026-12-31T23:59:59.5": "2026-12-31T22:59:59+00:00",
+        "2027-01-01T00:30:00": "2026-12-31T23:30:00+00:00",
+    }
+
+    @pytest.mark.parametrize("source", [ProductSource, Instances])
+    def test_each_has_the_offset_of_its_own_day(self, source):
+        save_dates([datetime.fromisoformat(text) for text in self.expected])
+        assert lastmods(source) == list(self.expected.values())
+
+    @pytest.mark.parametrize("text", ["2026-10-25T02:30:00", "2026-03-29T02:30:00"])
+    def test_hours_that_are_twice_or_never_are_the_same_in_both_ways(self, text):
+        save_dates([datetime.fromisoformat(text)])
+        (found,) = lastmods(ProductSource)
+        assert found in {f"{text[:10]}T0{hour}:30:00+00:00" for hour in (0, 1)}
+        assert lastmods(Instances) == [found]
+
+    def test_another_zone_is_followed(self, settings):
+        settings.TIME_ZONE = "Asia/Kolkata"
+        save_dates([datetime.fromisoformat("2026-01-15T12:00:00")])
+        assert lastmods(ProductSource) == ["2026-01-15T06:30:00+00:00"]
+
+
+@pytest.mark.parametrize("use_tz", [True, False])
+def test_a_date_is_the_same_wherever_the_server_stands(settings, use_tz):
+    settings.USE_TZ = use_tz
+    dates = ["2026-01-01", "2026-12-31", "1970-01-01", "1904-02-29"]
+    save_dates(dates, "created_on")
+    assert lastmods(limited(9, lastmod="created_on")) == dates
+    by_instances = type("Dated", (Instances,), {"lastmod": "created_on"})
+    assert lastmods(by_instances) == dates
+
+
+MARK = f"{{{NAMESPACES['mobile']}}}mobile"
+
+
+class Entries(Source):
+    def entries(self, origin: str) -> Any:
+        return [Entry(f"{origin}/{name}/") for name in "ab"]
+
+
+class Views(ViewSource):
+    views = ("home", "about")
+    languages = ("en", "de")
+
+
+@pytest.mark.parametrize(
+    ("source", "entries"), [(limited(10), 3), (Entries, 2), (Views, 4)]
+)
+def test_the_flag_of_mobile_sitemaps_marks_each_entry(source, entries):
+    """Without it nothing is written, not even the namespace."""
+    make_products(3)
+    root = etree.fromstring(plain(render(type("Mobile", (source,), {"mobile": True}))))
+    assert [len(entry.findall(MARK)) for entry in root] == [1] * entries
+    assert NAMESPACES["mobile"].encode() not in plain(render(source))
+
+
+def test_a_check_only_warns_of_the_mark():
+    content = plain(render(type("Mobile", (Entries,), {"mobile": True})))
+    problems: list[Problem] = []
+    Checker(problems.append, timezone.now()).check("a.xml", iter([content]))
+    assert [problem.rule for problem in problems] == ["tag-ignored"] * 2

@@ -1,21 +1,46 @@
-"""What get_queryset may return, and what not."""
+"""Querysets of any shape: what is listed equals a plain loop over each of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from itertools import chain
+from typing import Any
 
 import pytest
-from django.db.models import CharField, F, FilteredRelation, Q, Value
-from django.db.models.functions import Concat
+from django.contrib.sitemaps import Sitemap
+from django.db.models import (
+    Case,
+    CharField,
+    Count,
+    Exists,
+    F,
+    FilteredRelation,
+    IntegerField,
+    Max,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+    Window,
+)
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast, Coalesce, Concat, Lag, RowNumber
+from django.http import Http404
+from django.test import RequestFactory
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.checks import check_sources
+from django_sitemaps_plus.contrib.views import sitemap
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.testing import tracking
 from tests.support.builds import build_and_relay
-from tests.support.documents import all_locs, locs, read_urlset
+from tests.support.documents import all_locs, locs, read_index, read_urlset
 from tests.support.joins import joined
 from tests.support.rendered import pages_of, plain, plan_of, render
 from tests.support.shop import (
@@ -29,15 +54,356 @@ from tests.support.testapp.models import Author, Book, Product, Tag
 
 pytestmark = pytest.mark.database
 
+BOOKS = Book.objects.all
+NUMBER = Window(RowNumber(), partition_by=[F("author")], order_by=F("pk").desc())
+BEFORE = Window(Lag("pk"), partition_by=[F("author")], order_by="pk")
+OF_AUTHOR = Book.objects.filter(author=OuterRef("author"))
+NEWER = OF_AUTHOR.filter(pk__gt=OuterRef("pk"))
+TAGGED = Book.tags.through.objects.filter(book=OuterRef("pk"), tag__name="tag 1")
+COUNTED = "count(*) OVER (PARTITION BY testapp_book.author_id)"
+
+
+def numbered(**filters: Any) -> QuerySet[Any]:
+    """Return books, of each author from the latest on."""
+    return BOOKS().annotate(number=NUMBER).filter(**filters)
+
+
+def latest(**filters: Any) -> QuerySet[Any]:
+    """Return the latest book of each author."""
+    return numbered(number=1, **filters)
+
+
+def with_good_tags() -> QuerySet[Any]:
+    """Return books by a relation that is joined under a condition."""
+    good = FilteredRelation("tags", condition=Q(tags__name="tag 2"))
+    return BOOKS().annotate(good=good).filter(good__isnull=False)
+
+
+#: What `get_queryset()` and `items()` return; a `number` becomes part of the URL.
+SHAPES: dict[str, Callable[[], QuerySet[Any]]] = {
+    "all": BOOKS,
+    "ordered": lambda: BOOKS().order_by("author__name", "slug").reverse(),
+    "none": lambda: BOOKS().none(),
+    "empty list": lambda: BOOKS().filter(pk__in=[]),
+    "long list": lambda: BOOKS().filter(pk__in=range(3_000)),
+    "or": lambda: BOOKS().filter(Q(slug__endswith="1") | Q(author__name="author 3")),
+    "not": lambda: BOOKS().exclude(slug__endswith="1"),
+    "not to many": lambda: BOOKS().exclude(tags__name="tag 1"),
+    "and to many": lambda: (
+        BOOKS().filter(tags__name="tag 1").filter(tags__name="tag 2")
+    ),
+    "to many, distinct": lambda: BOOKS().filter(tags__name__gte="tag").distinct(),
+    "exists": lambda: BOOKS().filter(Exists(TAGGED)),
+    "not exists": lambda: BOOKS().filter(~Exists(TAGGED)),
+    "inner": lambda: BOOKS().filter(author__in=Author.objects.filter(name__gte="b")),
+    "inner, sliced": lambda: BOOKS().filter(
+        pk__in=[*BOOKS().order_by("-pk").values_list("pk", flat=True)[:12]]
+    ),
+    "inner of its own": lambda: BOOKS().filter(
+        pk=Subquery(OF_AUTHOR.order_by("-pk").values("pk")[:1])
+    ),
+    "no newer": lambda: BOOKS().filter(~Exists(NEWER)),
+    "filtered relation": with_good_tags,
+    "aggregate": lambda: BOOKS().annotate(number=Count("tags")).filter(number__gte=2),
+    "aggregate of its own": lambda: (
+        BOOKS().annotate(number=Max("author__book__pk")).filter(pk=F("number"))
+    ),
+    "case": lambda: (
+        BOOKS()
+        .annotate(number=Case(When(slug__endswith="1", then=1), default=0))
+        .filter(number=0)
+    ),
+    "raw": lambda: BOOKS().annotate(number=RawSQL("1 + %s", [1])).filter(number=2),
+    "raw, commented": lambda: BOOKS().annotate(number=RawSQL("1 /* :) */", [])),
+    "extra": lambda: BOOKS().extra(where=["slug LIKE %s"], params=["%1%"]),
+    "related": lambda: BOOKS().select_related("author").prefetch_related("tags"),
+    "prefetch": lambda: BOOKS().prefetch_related(Prefetch("tags", to_attr="found")),
+    "deferred": lambda: BOOKS().only("slug"),
+    "locked": lambda: BOOKS().select_for_update(),
+    "window": latest,
+    "window, shown": numbered,
+    "window, filtered before": lambda: latest(slug__gte="book-05"),
+    "window, excluded": lambda: numbered().exclude(number=1),
+    "window, in either": lambda: numbered().filter(Q(number=1) | Q(slug__endswith="2")),
+    "window of another": lambda: (
+        BOOKS().annotate(number=Coalesce(BEFORE, 0)).filter(number__gt=0)
+    ),
+    "window and aggregate": lambda: latest().annotate(tagged=Count("tags")),
+    "window, joined and distinct": lambda: latest(tags__name="tag 1").distinct(),
+    "window, ordered by": lambda: BOOKS().order_by(NUMBER),
+    "window, related": lambda: latest().select_related("author"),
+    "window, deferred": lambda: latest().only("slug"),
+    "window, within": lambda: BOOKS().filter(pk__in=latest().values("pk")),
+    "window, raw": lambda: BOOKS().annotate(number=RawSQL(COUNTED, [])),  # noqa: S611 - the same
+    "window, extra": lambda: BOOKS().extra(select={"number": COUNTED}),  # noqa: S610 - the same
+}
+
+
+#: Django cannot select an expression of these: `number` of an extra(select), and what
+#: contains a window where rows are grouped.
+NOT_BY_COLUMNS = {"window, extra", "window and aggregate"}
+
+
+def path_of(book: Any) -> str:
+    """Return where a book says it is, with what the query says of it."""
+    number = getattr(book, "number", "")
+    return f"/{book.slug}/{int(number * 100) if number else number}/"
+
+
+def declared(queryset: QuerySet[Any]) -> Any:
+    """Return the same as an expression."""
+    if "number" not in queryset.query.annotations:
+        return Concat(Value("/"), "slug", Value("//"), output_field=CharField())
+    number = Cast(Cast(F("number") * 100, IntegerField()), CharField())
+    parts = (Value("/"), "slug", Value("/"), number, Value("/"))
+    return Concat(*parts, output_field=CharField())
+
+
+@pytest.fixture
+def books() -> list[Book]:
+    authors = [Author.objects.create(name=f"author {n}") for n in range(10)]
+    tags = [Tag.objects.create(name=f"tag {n}") for n in range(3)]
+    made = []
+    for number in range(30):
+        book = Book.objects.create(
+            author=authors[number * 7 % 10], slug=f"book-{number:02}"
+        )
+        book.tags.set(tags[: number % 4])
+        made.append(book)
+    return made
+
+
+def crawled(client: Any) -> dict[str, list[str]]:
+    """Return the URLs of each section, sorted."""
+    response, found = client.get("/sitemap.xml"), dict[str, list[str]]()
+    for page in read_index(response.content) if response.status_code == 200 else ():
+        path = page.removeprefix("https://example.com")
+        found.setdefault(path.split("-")[1], []).extend(locs(client.get(path).content))
+    return {name: sorted(urls) for name, urls in found.items()}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_listed_equals_a_loop(shape, books, sections, client):
+    """By columns, by methods and of a contrib class: live, built, after an edit."""
+    queryset = SHAPES[shape]
+    pages_of_a_third = max(2, len(queryset()) // 3)
+
+    class Columns(ModelSource):
+        model = Book
+        limit = pages_of_a_third
+        location = declared(queryset())
+
+        def get_queryset(self):
+            return queryset()
+
+    class Methods(Columns):
+        def location(self, book):
+            return path_of(book)
+
+    class OfContrib(Sitemap):
+        limit = pages_of_a_third
+        location = staticmethod(path_of)
+
+        def items(self):
+            return queryset()
+
+    forms = {"columns": Columns, "methods": Methods, "contrib": OfContrib}
+    if shape in NOT_BY_COLUMNS:
+        del forms["columns"]
+    for name, source in forms.items():
+        sections.register(name, source)
+
+    def check() -> None:
+        expected = sorted(f"https://example.com{path_of(it)}" for it in queryset())
+        found = crawled(client)
+        assert found == (dict.fromkeys(forms, expected) if expected else {})
+
+    check()
+    build_and_relay()
+    check()
+    books[4].slug = "renamed-41"
+    books[4].save()
+    books[29].delete()
+    new = Book.objects.create(author=books[25].author, slug="new-12")
+    new.tags.set(Tag.objects.all())
+    build_and_relay()
+    check()
+
+
+@pytest.mark.parametrize("shape", ["no newer", "window", "window, shown"])
+def test_drop_in_views_list_the_same(shape, books):
+    queryset = SHAPES[shape]
+
+    class OfContrib(Sitemap):
+        limit = 3
+        location = staticmethod(path_of)
+
+        def items(self):
+            return queryset()
+
+    found = []
+    for number in range(1, len(queryset()) // 3 + 2):
+        request = RequestFactory().get("/", {"p": number}, secure=True)
+        request.META["SERVER_NAME"] = "example.com"
+        with suppress(Http404):
+            found += locs(sitemap(request, {"books": OfContrib}).content)
+    expected = [f"https://example.com{path_of(it)}" for it in queryset()]
+    assert sorted(found) == sorted(expected)
+
+
+def test_drop_in_views_list_what_items_has_evaluated(books):
+    """All of one page, in the order of the query, on a database that it names."""
+
+    class OfContrib(Sitemap):
+        location = staticmethod(path_of)
+
+        def items(self):
+            found = Book.objects.using("default").order_by("-slug")
+            assert len(found) == 30
+            return found
+
+    request = RequestFactory().get("/", secure=True)
+    request.META["SERVER_NAME"] = "example.com"
+    listed = locs(sitemap(request, {"books": OfContrib}).content)
+    assert listed == [f"https://example.com{path_of(it)}" for it in reversed(books)]
+
+
+class Fetching(QuerySet):
+    """Says something of each book when it is fetched, as a translation library does."""
+
+    def _fetch_all(self):
+        super()._fetch_all()
+        for book in self._result_cache:
+            book.number = len(book.slug)
+
+
+class Hiding(QuerySet):
+    """Leaves books out in Python, and expects instances."""
+
+    def __iter__(self):
+        return (book for book in super().__iter__() if not book.slug.endswith("3"))
+
+
+class Wrapped:
+    """Stands for a book."""
+
+    def __init__(self, book):
+        self.book, self.number = book, book.pk
+
+    def __getattr__(self, name):
+        return getattr(self.book, name)
+
+
+class Wrapping(QuerySet):
+    """Gives something else than instances."""
+
+    def __iter__(self):
+        return map(Wrapped, super().__iter__())
+
+
+class Doubling(QuerySet):
+    """Gives several items for a row, with URLs of their own."""
+
+    def __iter__(self):
+        for book in super().__iter__():
+            yield from (book, Wrapped(book))
+
+
+class Iterating(QuerySet):
+    """Has an iterator() of its own, which no loop asks."""
+
+    def iterator(self, *args, **kwargs):
+        for book in super().iterator(*args, **kwargs):
+            book.slug = f"{book.slug}-streamed"
+            yield book
+
+
+class Narrow(QuerySet):
+    """Takes no conditions but its own, orders as it likes and lists what is sliced."""
+
+    def filter(self, **slugs):
+        return super().filter(slug__gt="book-05", **slugs)
+
+    def order_by(self, *names):
+        return super().order_by("slug", *names)
+
+    def __getitem__(self, place):
+        return list(super().__getitem__(place))
+
+
+KINDS = [Fetching, Hiding, Wrapping, Doubling, Iterating, Narrow]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_class_that_works_when_rows_are_fetched(kind, books, sections, client):
+    class Methods(ModelSource):
+        model = Book
+        limit = 10
+
+        def get_queryset(self):
+            return kind(Book).order_by("slug")
+
+        def location(self, book):
+            return path_of(book)
+
+    class OfContrib(Sitemap):
+        limit = 10
+        location = staticmethod(path_of)
+
+        def items(self):
+            return kind(Book).order_by("slug")
+
+    sections.register("methods", Methods)
+    sections.register("contrib", OfContrib)
+
+    def check() -> None:
+        expected = sorted(f"https://example.com{path_of(it)}" for it in kind(Book))
+        assert crawled(client) == {"methods": expected, "contrib": expected}
+
+    check()
+    build_and_relay()
+    check()
+    books[4].slug = "renamed"
+    books[4].save()
+    books[15].delete()
+    build_and_relay()
+    check()
+
+
+def test_declared_columns_of_such_a_class_stay_columns(books):
+    """No instance is made, which would be told apart by its number."""
+
+    class Columns(ModelSource):
+        model = Book
+        location = Concat(Value("/"), "slug", output_field=CharField())
+
+        def get_queryset(self):
+            return Fetching(Book)
+
+    assert locs(plain(render(Columns)))[0] == "https://example.com/book-00"
+
+
+def test_code_of_watch_may_return_such_a_class(books, publish):
+    """Its keys are read without the class, so that only their pages are rendered."""
+
+    class Watching(ModelSource):
+        model = Book
+        limit = 10
+        location = Concat(Value("/"), "slug", output_field=CharField())
+        watch = {Author: lambda author: Fetching(Book).filter(author=author, pk__lt=pk)}
+
+    pk = books[5].pk
+    section = publish(Watching)
+    books[1].author.save()
+    [report] = build_and_relay().sections
+    assert (section.pages.count(), report.rendered) == (3, 1)
+
 
 def products():
-    """Return all products."""
     return Product.objects.all()
 
 
 class TestQuerysets:
-    """What get_queryset may return."""
-
     @pytest.mark.parametrize(
         "queryset",
         [
@@ -50,13 +416,11 @@ class TestQuerysets:
         ],
     )
     def test_what_has_no_key_ranges_is_refused(self, queryset):
-        """The error names the source and says what to use instead."""
         source = limited(5, get_queryset=lambda self: queryset())
         with pytest.raises(SourceError, match=r"LimitedSource.*Use Source"):
             render(source)
 
     def test_filters_relations_and_distinct_may_be_used(self):
-        """Rows doubled by a join are single again with distinct()."""
         author = Author.objects.create(name="A")
         tags = [Tag.objects.create(name=f"tag {n}") for n in range(3)]
         for number in range(4):
@@ -78,7 +442,6 @@ class TestQuerysets:
         ]
 
     def test_rows_doubled_by_a_join_end_the_plan_all_the_same(self):
-        """More rows of one key than a page holds do not make an endless plan."""
         author = Author.objects.create(name="A")
         book = Book.objects.create(author=author, slug="book")
         book.tags.set([Tag.objects.create(name=f"tag {n}") for n in range(9)])
@@ -95,7 +458,6 @@ class TestQuerysets:
         assert len(plan_of(Source)) == 2
 
     def test_an_annotation_can_be_declared(self):
-        """A name that get_queryset adds is a field path like any other."""
         make_products(2)
 
         class Source(ProductSource):
@@ -130,7 +492,6 @@ class TestQuerysets:
     def test_the_alias_of_a_filtered_relation_can_be_declared(
         self, priority, publish, crawl, sections, client
     ):
-        """As any other path: the check, live pages and built ones know it."""
         times = {"A": START, "B": START + timedelta(days=1)}
         authors = [
             Author.objects.create(name=n, updated_at=t) for n, t in times.items()
@@ -172,7 +533,6 @@ class TestQuerysets:
         assert None not in lastmods()
 
     def test_one_row_too_many_is_noticed(self):
-        """A page may hold a tenth more than its limit, not one more."""
         make_products(11)
         assert render(limited(10)).tally.entries == 11
         make_products(1, first=11, updated_at=None)
@@ -180,7 +540,6 @@ class TestQuerysets:
             render(limited(10))
 
     def test_filtered_rows_do_not_count(self):
-        """Rows that the queryset leaves out fill no page."""
         make_products(20)
         Product.objects.filter(slug__endswith="1").update(published=False)
 

@@ -130,7 +130,6 @@ class Chosen(GallerySource):
     images = F("photos__address")
 
     def get_queryset(self) -> Any:
-        """Return the galleries with an image that ends so."""
         found = super().get_queryset().filter(photos__address__endswith="-1.jpg")
         return found.distinct()
 
@@ -139,7 +138,6 @@ class Repeating(Chosen):
     """The same by a query that repeats rows."""
 
     def get_queryset(self) -> Any:
-        """Return a gallery for each of its photos."""
         return Gallery.objects.filter(photos__position__lte=0)
 
 
@@ -155,7 +153,6 @@ class Latest(GallerySource):
     images = "photos__address"
 
     def get_queryset(self) -> Any:
-        """Return the galleries that are the first of their name."""
         number = Window(RowNumber(), partition_by="slug", order_by="pk")
         return super().get_queryset().annotate(number=number).filter(number=1)
 
@@ -171,7 +168,6 @@ class Fetched(Method):
     """Rows are read as a loop over that queryset reads them."""
 
     def get_queryset(self) -> Any:
-        """Return all of them."""
         return FetchedQuerySet(Gallery)
 
 
@@ -184,7 +180,6 @@ SOURCES = [
 @pytest.mark.parametrize("source", SOURCES)
 class TestReverseKeys:
     def test_live_and_built_list_all_values_of_each_row(self, sections, client, source):
-        """In the order of their model, however rows are read and chosen."""
         expected = by_loop()
         if source in (Chosen, Repeating):
             expected = {loc: found for loc, found in expected.items() if found}
@@ -202,8 +197,6 @@ class TestReverseKeys:
 
 
 def test_no_more_is_read_than_what_is_listed(galleries):
-    """However many rows lie between."""
-
     class Sparse(GallerySource):
         images, limit = "photos__address", ROWS
 
@@ -227,7 +220,6 @@ def test_no_more_is_read_than_what_is_listed(galleries):
 )
 @pytest.mark.parametrize("is_filtered", [False, True])
 def test_keys_that_are_relations_and_rows_of_one_model(model, key, path, is_filtered):
-    """Children of parents with tables of their own, and a tree."""
     tree = {"tree_id": 1, "lft": 1, "rght": 2} if model is Genre else {}
     first, second = [model.objects.create(slug=f"{HOST}/{n}", **tree) for n in "ab"]
     if model is Cafe:
@@ -278,7 +270,6 @@ def test_a_class_that_orders_rows_where_they_are_fetched_loses_none(monkeypatch)
 
 
 def test_a_row_that_comes_in_between_costs_no_other_its_values(galleries, monkeypatch):
-    """Each row is found by its key, whatever the two queries saw."""
     monkeypatch.setattr("django_sitemaps_plus.sources.reading.CHUNK_ROWS", 4)
     gone = galleries[5]
 
@@ -300,8 +291,6 @@ def test_a_row_that_comes_in_between_costs_no_other_its_values(galleries, monkey
 
 
 class TestRelations:
-    """Every kind of relation, as Django itself lists what is behind it."""
-
     @pytest.fixture(autouse=True)
     def related(self, galleries):
         photos = list(Photo.objects.exclude(address="").order_by("pk"))
@@ -322,7 +311,6 @@ class TestRelations:
 
     @pytest.mark.parametrize("attribute", ["favourites", "loans", "notes"])
     def test_the_values_are_those_of_a_loop(self, attribute):
-        """Once each, also where a row is related to another twice."""
         source = listing(f"{attribute}__address")
         expected = by_loop(attribute)
         assert sum(map(len, expected.values())) > 20
@@ -339,7 +327,6 @@ class TestRelations:
         assert found_in(*pages_of(listing("wings__pictures__address"))) == expected
 
     def test_a_foreign_key_after_it(self):
-        """What follows is a column of each of the many."""
         source = listing("loans__wing__gallery__cover__address")
         Photo.objects.filter(gallery__isnull=False).update(
             wing=Wing.objects.order_by("pk").first()
@@ -441,7 +428,6 @@ def test_versions_of_a_row_have_the_same_images():
         images = "photos__address"
 
         def get_queryset(self) -> Any:
-            """Return galleries with a slug in each language, but for some."""
             slugs = {"slug_en": F("slug"), "slug_de": Coalesce("slug", Value("x"))}
             return super().get_queryset().annotate(**slugs)
 
@@ -455,7 +441,6 @@ def test_versions_of_a_row_have_the_same_images():
 
 
 def test_a_row_alone_has_them_too(sections, galleries):
-    """Lines by key, what explains an object, and a preview."""
     sections.register("galleries", listing("photos__address"))
     row, other = galleries[2], galleries[4]
     with surroundings(SITE):
@@ -521,7 +506,6 @@ class TestChecks:
     def test_a_filtered_relation_lists_each_row(
         self, galleries, client, sections, condition, is_built
     ):
-        """In the first crawl, whether one related row is left of it or several."""
         Photo.objects.filter(position__lte=0).update(taken=START)
 
         class Source(GallerySource):
@@ -572,13 +556,10 @@ class TestChecks:
         assert [it.id for it in check_sources() if it.id != "sitemaps_plus.W009"] == []
 
     def test_a_relation_that_the_queryset_joins_itself_is_its_own(self, sections):
-        """As of translations, one of which is chosen."""
-
         class Source(GallerySource):
             location = Route("book-detail", slug="wings__name")
 
             def get_queryset(self) -> Any:
-                """Return the galleries with a wing of that name."""
                 return super().get_queryset().filter(Q(wings__name="b"))
 
         Wing.objects.create(gallery=Gallery.objects.first(), name="b")

@@ -35,37 +35,26 @@ def books() -> None:
 
 
 class Tuples(ModelSource):
-    """Books with a tag, read as tuples."""
-
     model = Book
     location = Route("book-detail", slug="slug")
 
     def get_queryset(self) -> Any:
-        """Return each book as often as it has tags."""
         return super().get_queryset().filter(**TAGGED)
 
 
 class Instances(Tuples):
-    """The same, read as instances."""
-
     def location(self, book: Book) -> str:  # type: ignore[override]
-        """Return the path of a book."""
         return f"/books/{book.slug}/"
 
 
 class Contrib(Sitemap):
-    """The same as contrib has it."""
-
     def items(self) -> Any:
-        """Return each book as often as it has tags."""
         return Book.objects.filter(**TAGGED)
 
     location = Instances.location
 
 
 class InLanguages(Contrib):
-    """The same in two languages, whose URLs differ."""
-
     i18n = True
     languages = ["en", "de"]
 
@@ -75,7 +64,6 @@ class InLanguages(Contrib):
 
 @pytest.mark.parametrize("source", [Tuples, Instances, Contrib])
 def test_a_row_is_listed_once(source):
-    """Its repetitions are counted, and one of the messages says what to write."""
     page = render(source)
     assert locs(plain(page)) == URLS
     assert (page.tally.entries, page.tally.dropped, page.tally.skipped) == (3, 6, 0)
@@ -93,7 +81,6 @@ def test_an_item_is_listed_once_in_each_language():
 
 
 def test_a_row_is_listed_once_in_each_language(settings):
-    """Batch by batch; a row without any version repeats nothing."""
     patterns = i18n_patterns(path("<slug>/", render, name="book-detail"))
     settings.ROOT_URLCONF = tuple(patterns)
     Book.objects.filter(slug="book-1").update(slug="")
@@ -117,7 +104,6 @@ def test_repetitions_of_one_batch_in_the_next_are_found(monkeypatch):
 
 @pytest.mark.parametrize("source", [Tuples, Instances, Contrib])
 def test_one_row_is_found_among_its_repetitions(source, sections):
-    """However many: a page takes them too."""
     book = Book.objects.earliest("pk")
     book.tags.set([Tag.objects.create(name=f"tag {number}") for number in range(20)])
     sections.register("books", source)
@@ -130,7 +116,6 @@ def test_one_row_is_found_among_its_repetitions(source, sections):
 
 
 def test_repetitions_stop_no_page():
-    """They are no errors, even where errors stop it."""
     strict = type("Strict", (Tuples,), {"on_error": "raise"})
     assert [locs(page) for page in pages_of(strict)] == [URLS]
 
@@ -148,7 +133,6 @@ def test_other_urls_of_a_row_stay():
 
 @pytest.mark.parametrize("found", [{"tags": None}, {"author__name": "/a/"}])
 def test_a_join_that_repeats_nothing_is_let_alone(found):
-    """Nor do two rows become one that have the same URL."""
     Book.tags.through.objects.all().delete()
     Author.objects.update(name="/a/")
 

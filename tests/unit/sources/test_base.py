@@ -1,19 +1,29 @@
-"""``Source``: entries from any code, paged by position."""
+"""Sources of any entries and of views, and the surroundings in which they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.urls import (
+    get_script_prefix,
+    get_urlconf,
+    reverse,
+    set_script_prefix,
+    set_urlconf,
+)
+from django.utils import timezone, translation
 
-from django_sitemaps_plus import Alternate, Entry, Image, Source
+from django_sitemaps_plus import Alternate, Entry, Image, Source, ViewSource
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources.languages import surroundings
 from django_sitemaps_plus.sources.lines import Tally
 from django_sitemaps_plus.sources.querysets import at_positions
 
@@ -68,13 +78,11 @@ class TestExtensions:
 
 class TestPages:
     def test_a_page_begins_at_each_step(self):
-        """Its key is the position of its first entry."""
         assert list(reader_of(Numbers(25)).first_keys(10)) == ["0", "10", "20"]
         assert list(reader_of(Numbers(20)).first_keys(10)) == ["0", "10"]
         assert list(reader_of(Numbers(0)).first_keys(10)) == []
 
     def test_a_page_holds_the_entries_of_its_range(self):
-        """From its first position up to that of the next page."""
         lines, tally = read(Numbers(25), KeyRange("10", "12"))
         assert lines == [
             "<url><loc>https://shop.example/10</loc></url>",
@@ -86,7 +94,6 @@ class TestPages:
         assert read(Numbers(25), KeyRange("30", None))[0] == []
 
     def test_nothing_is_read_beyond_the_page(self):
-        """A generator of millions stays where it is."""
         source = Numbers(1_000)
         read(source, KeyRange("10", "20"))
         assert source.made == 20
@@ -96,7 +103,6 @@ class TestPages:
         [(10_000, 11_000), (5, 5), (1_000, 1_000), (50_000, MAX_ENTRIES)],
     )
     def test_a_page_may_grow_by_a_tenth(self, limit, most):
-        """But never past what the protocol allows."""
         source = Numbers(0)
         source.limit = limit
         assert reader_of(source).rows_per_page == limit
@@ -111,13 +117,10 @@ class TestPages:
 
 class TestEntries:
     def test_a_source_says_them_itself(self):
-        """There is nothing to fall back on."""
         with pytest.raises(NotImplementedError, match="does not define its entries"):
             Source().entries("https://shop.example")
 
     def test_one_of_another_origin_is_left_out(self):
-        """A sitemap lists its own host."""
-
         class Foreign(Source):
             def entries(self, origin):
                 yield Entry("https://other.example/", images=[Image(f"{origin}/a.jpg")])
@@ -129,8 +132,6 @@ class TestEntries:
         assert "is not on https://shop.example" in tally.problems[0]
 
     def test_what_is_no_entry_is_left_out(self):
-        """It is counted and named."""
-
         class Odd(Source):
             def entries(self, origin):
                 return ["\u05d0", None, Entry(f"{origin}/a")]
@@ -140,8 +141,6 @@ class TestEntries:
         assert tally.problems[0].startswith("row '\u05d0' left out: ")
 
     def test_the_newest_lastmod_is_kept(self):
-        """For the index."""
-
         class Dated(Source):
             def entries(self, origin):
                 for day in (5, 20, 7):
@@ -153,5 +152,114 @@ class TestEntries:
 
 class TestRepr:
     def test_it_names_module_and_class(self):
-        """Messages about a section show it."""
         assert repr(Numbers(1)) == f"<{__name__}.Numbers>"
+
+
+class Pages(ViewSource):
+    """Names, and a pair of a name and its arguments."""
+
+    views = ["home", "about", ("product-detail", {"slug": "shoe"})]
+
+
+class TestViewSource:
+    def test_each_view_is_an_entry(self):
+        lines, tally = read(Pages())
+        assert lines == [
+            "<url><loc>https://shop.example/</loc></url>",
+            "<url><loc>https://shop.example/about/</loc></url>",
+            "<url><loc>https://shop.example/products/shoe/</loc></url>",
+        ]
+        assert tally.entries == 3
+
+    def test_a_view_that_does_not_reverse_is_left_out(self):
+        class Wrong(ViewSource):
+            views = ["home", "nowhere", ("product-detail", {"slug": "a b"}), "about"]
+
+        lines, tally = read(Wrong())
+        assert len(lines) == 2
+        assert tally.skipped == 2
+        assert "NoReverseMatch" in tally.problems[0]
+
+    def test_values_are_constants_or_methods(self):
+        class Valued(Pages):
+            changefreq = "weekly"
+            lastmod = date(2026, 11, 20)
+
+            def priority(self, item):
+                return 1.0 if item == "home" else None
+
+        lines, _ = read(Valued())
+        rest = "<lastmod>2026-11-20</lastmod><changefreq>weekly</changefreq>"
+        assert lines[0] == (
+            f"<url><loc>https://shop.example/</loc>{rest}<priority>1.0</priority></url>"
+        )
+        assert lines[1] == f"<url><loc>https://shop.example/about/</loc>{rest}</url>"
+
+    def test_only_extensions_that_it_has_are_declared(self):
+        class Pictured(Pages):
+            news = None
+
+            def images(self, item):
+                return [f"https://cdn.example/{item}.jpg"]
+
+        assert list(reader_of(Pages()).extensions) == []
+        assert list(reader_of(Pictured()).extensions) == ["image"]
+        assert "<image:loc>https://cdn.example/home.jpg" in read(Pictured())[0][0]
+
+    def test_pages_are_positions_in_the_list(self):
+        assert list(reader_of(Pages()).first_keys(2)) == ["0", "2"]
+        assert len(read(Pages(), KeyRange("2", None))[0]) == 1
+
+    def test_no_views_make_no_entries(self):
+        assert list(reader_of(ViewSource()).first_keys(10)) == []
+        assert read(ViewSource())[0] == []
+
+
+PREFIXED = Site("default", "https://shop.example", "/app/")
+
+
+def current() -> tuple[object, ...]:
+    return (
+        translation.get_language(),
+        timezone.get_current_timezone(),
+        get_urlconf(),
+        get_script_prefix(),
+    )
+
+
+@pytest.fixture
+def request_surroundings():
+    """Set what middleware would have set."""
+    before = get_script_prefix()
+    set_urlconf("example_project.urls")
+    set_script_prefix("/from-the-request/")
+    with translation.override("fr"), timezone.override(ZoneInfo("Asia/Tokyo")):
+        yield
+    set_urlconf(None)
+    set_script_prefix(before)
+
+
+@pytest.mark.usefixtures("request_surroundings")
+class TestRendering:
+    def test_everything_comes_from_settings_and_site(self, settings):
+        with surroundings(PREFIXED):
+            assert current() == ("en", UTC, settings.ROOT_URLCONF, "/app/")
+            assert reverse("about") == "/app/about/"
+
+    def test_everything_is_as_before_afterwards(self):
+        before = current()
+        with surroundings(PREFIXED):
+            pass
+        assert current() == before
+        assert before[0] == "fr"
+
+    def test_everything_is_as_before_after_an_error(self):
+        before = current()
+        with pytest.raises(ZeroDivisionError), surroundings(PREFIXED):
+            raise ZeroDivisionError
+        assert current() == before
+
+    def test_the_language_is_that_of_the_settings(self, settings):
+        settings.LANGUAGE_CODE = "de"
+        with surroundings(PREFIXED):
+            assert translation.get_language() == "de"

@@ -145,7 +145,6 @@ class TestRoutes:
 
     @pytest.mark.parametrize("prefix", PREFIXES)
     def test_every_pattern(self, prefix):
-        """Usual values, words of any language, and odd ones in between."""
         tally = Tally("all")
         with surroundings(ZOO, prefix):
             for name, arguments in (*CASES, *MISSING):
@@ -155,7 +154,6 @@ class TestRoutes:
     @pytest.mark.parametrize("language", ["en-us", "de", "fr"])
     @pytest.mark.parametrize("has_all_prefixes", [False, True])
     def test_patterns_with_a_language(self, language, has_all_prefixes):
-        """Whether the default language has a prefix or not."""
         tally = Tally("all")
         with surroundings(in_languages(has_all_prefixes), "/o%d \u00fc/", language):
             for name, arguments in I18N_CASES:
@@ -200,7 +198,6 @@ class TestRoutes:
 
     @pytest.mark.parametrize("letter", ["x", "&", "\u00e9"])
     def test_a_url_of_2_047_characters_is_the_longest(self, letter):
-        """Counted as it is sent, and all of its arguments together."""
         with surroundings(ZOO):
             _, lines = compiled(location=Route("two:item", n="name", a="slug"))
         room = MAX_URL_LENGTH - len(f"{ORIGIN}/stall-2//b/")
@@ -214,7 +211,6 @@ class TestRoutes:
                 )
 
     def test_a_route_without_arguments_is_the_same_for_all(self):
-        """Its rows have no column."""
         with surroundings(ZOO):
             _, lines = compiled(location=Route("plain"))
         check(lines, [(1,), (2,)], model([(1,), (2,)], lambda row: "/plain/"))
@@ -243,7 +239,6 @@ class TestUrls:
 
     @pytest.mark.parametrize("origin", ORIGINS)
     def test_what_can_be_listed_is_listed(self, origin):
-        """Alone, and in the midst of others."""
         more = ("", "/", "//b", "/a", "?x", "#x", "x/", ".evil.example/", ":444/")
         odd = (*self.odd, *[origin + end for end in more], origin.upper() + "/a")
         _, lines = compiled(origin, location="name")
@@ -318,7 +313,6 @@ class TestDates:
 
     @pytest.mark.parametrize("field", ["updated_at", "created_on"])
     def test_text_that_is_no_date_is_not_listed(self, compare, field):
-        """Whatever else a database or a careless column may hold."""
         for text in DATES:
             compare(field, [text])
             compare(field, [NOW, text, NOW])
@@ -326,7 +320,6 @@ class TestDates:
             compare(field, random.choices(DATES, k=9))
 
     def test_text_that_is_nearly_a_date(self, compare):
-        """Thousands of them."""
         entries = dropped = 0
         for _ in range(500):
             found = []

@@ -24,8 +24,6 @@ SITE = Site("default", "https://shop.example")
 
 
 class Letters(Sitemap):
-    """A list."""
-
     def items(self):
         return ["a", "b", "c"]
 
@@ -42,7 +40,6 @@ def read(sitemap: object, key_range: KeyRange | None = None) -> tuple[str, Tally
 
 class TestLimit:
     def test_contribs_own_is_no_choice(self):
-        """50,000 is only what it inherits."""
         assert SitemapSource(Letters).limit == 10_000
         assert SitemapSource(Letters()).limit == 10_000
         sitemap = GenericSitemap({"queryset": Product.objects.all()})
@@ -56,8 +53,6 @@ class TestLimit:
         assert SitemapSource(type("Few", (kind,), {"limit": 7})).limit == 7
 
     def test_one_that_is_told_counts(self):
-        """On the class, on an ancestor, on the instance."""
-
         class Told(Letters):
             limit = 50_000
 
@@ -71,8 +66,6 @@ class TestLimit:
         assert SitemapSource(instance).limit == 7
 
     def test_a_row_is_an_entry_for_each_language(self):
-        """So a page takes fewer rows."""
-
         class Translated(Letters):
             i18n = True
             limit = 100
@@ -83,8 +76,6 @@ class TestLimit:
 
 class TestTrackDeletes:
     def test_it_is_on_unless_the_class_or_the_instance_says_otherwise(self):
-        """contrib knows no such attribute, so most have none."""
-
         class Quiet(Letters):
             track_deletes = False
 
@@ -98,7 +89,6 @@ class TestTrackDeletes:
 
 class TestInstances:
     def test_each_use_has_its_own(self):
-        """Nothing that one remembers reaches another."""
         given = Letters()
         source = SitemapSource(given)
         assert source.make() is not given
@@ -106,7 +96,6 @@ class TestInstances:
         assert "limit" not in vars(given)
 
     def test_its_repr_names_the_class(self):
-        """Messages about a section show it."""
         name = f"<{__name__}.Letters>"
         assert repr(SitemapSource(Letters)) == name
         assert repr(SitemapSource(Letters())) == name
@@ -114,21 +103,17 @@ class TestInstances:
 
 class TestOwnPaging:
     def test_a_class_that_overrides_nothing_has_none(self):
-        """Its items are paged here."""
         assert not SitemapSource(Letters).has_own_paging
         assert reader_of(SitemapSource(Letters)).max_entries == 11_000
 
     @pytest.mark.parametrize("name", ["get_urls", "_urls", "paginator"])
     def test_a_class_that_overrides_one_of_three_has(self, name):
-        """Only its own code knows what is on a page."""
         source = SitemapSource(type("Own", (Letters,), {name: None}))
         assert source.has_own_paging
         assert reader_of(source).max_entries == MAX_ENTRIES
         assert list(source.extensions) == ["xhtml"]
 
     def test_its_own_urls_are_listed(self):
-        """Site and protocol are handed to it, other hosts allowed."""
-
         class Own(Letters):
             def get_urls(self, page=1, site=None, protocol=None):
                 url = f"{protocol}://{site.domain}/{page}/"
@@ -145,8 +130,6 @@ class TestOwnPaging:
 
 class TestDomain:
     def test_its_own_is_the_host_of_each_url(self):
-        """Of locations and alternates; it is given the site, as contrib gives it."""
-
         class Moved(Letters):
             i18n = True
             alternates = True
@@ -163,8 +146,6 @@ class TestDomain:
 
 class TestExtensions:
     def test_methods_that_contrib_does_not_ask_are_used(self):
-        """As on a source of ours, with their namespaces."""
-
         class Shown(Letters):
             def images(self, item):
                 return [f"/{item}.png", "https://cdn.example/b.png"]
@@ -179,8 +160,6 @@ class TestExtensions:
         assert set(reader_of(SitemapSource(Shown)).extensions) == {"image", "xhtml"}
 
     def test_with_languages_they_get_the_item(self):
-        """As lastmod() does."""
-
         class Shown(Letters):
             i18n = True
             languages = ("de",)
@@ -191,8 +170,6 @@ class TestExtensions:
         assert "https://shop.example/b.png" in read(Shown)[0]
 
     def test_methods_of_the_user_that_take_no_item_are_left_alone(self):
-        """They have these names by chance."""
-
         class Shown(Letters):
             def images(self):
                 raise AssertionError
@@ -218,8 +195,6 @@ class TestExtensions:
 
 class TestCallables:
     def test_each_use_has_what_a_call_makes(self):
-        """Its attributes are read from the first."""
-
         def make():
             letters = Letters()
             letters.limit = 2
@@ -231,15 +206,12 @@ class TestCallables:
         assert read(make)[1].entries == 3
 
     def test_what_returns_something_else_is_named(self):
-        """With what it returned."""
         with pytest.raises(ConfigurationError, match=r"returns <class .*Letters'>"):
             SitemapSource(lambda: Letters).make()
 
 
 class TestLanguages:
     def test_a_language_that_no_crawler_reads_is_left_out_alone(self):
-        """Its own entry stays, and so do the links to the others."""
-
         class Translated(Letters):
             i18n = True
             alternates = True
@@ -293,8 +265,6 @@ class TestLanguages:
 
     @pytest.mark.parametrize("error", [LookupError("no translation"), None])
     def test_a_language_without_a_location_is_left_out(self, error):
-        """The entries of the other languages stay, and name each other alone."""
-
         class Translated(Letters):
             i18n = True
             alternates = True

@@ -38,7 +38,6 @@ class Signing(Storage):
     """URLs with a signature each."""
 
     def url(self, name: str | None) -> str:
-        """Return a URL that ends with another word for each name."""
         quoted = filepath_to_uri(name)
         return f"https://cdn.example/{quoted}?a=1&b={hash(name)}"
 
@@ -47,7 +46,6 @@ class Odd(Storage):
     """Another URL for some names, none for others."""
 
     def url(self, name: str | None) -> str:
-        """Return a URL that looks as if it were a prefix and the name."""
         if name and "x" in name:
             raise ValueError(f"no {name!r}")
         return f"https://{len(name or '')}.cdn.example/{filepath_to_uri(name)}"
@@ -57,7 +55,6 @@ class Placeholder(Storage):
     """One URL for all."""
 
     def url(self, name: str | None) -> str:
-        """Return it."""
         return "https://cdn.example/c"
 
 
@@ -66,13 +63,10 @@ class Lower(FieldFile):
 
     @property
     def url(self) -> str:
-        """Return it in lower case, but not that of any name."""
         return super().url.lower() if "IMG" in (self.name or "") else super().url
 
 
 class LowerField(FileField):
-    """A field of such files."""
-
     attr_class = Lower
 
 
@@ -127,8 +121,6 @@ def written(column: Column, values: list[Any]) -> tuple[list[str], list[Problem]
 
 
 class TestFiles:
-    """A column that holds the names of files."""
-
     def compare(self, field: FileField, names: list[Any]) -> None:
         texts, problems = written(file_column(field, ORIGIN), names)
         expected = [listed(field, name) for name in names]
@@ -138,7 +130,6 @@ class TestFiles:
 
     @pytest.mark.parametrize("kind", FIELDS)
     def test_each_is_what_the_storage_says(self, kind):
-        """Usual names and hostile ones, alone and side by side."""
         field, _ = FIELDS[kind]
         for name in (*PARTS, None):
             self.compare(field, [name])
@@ -150,7 +141,6 @@ class TestFiles:
 
     @pytest.mark.parametrize("kind", FIELDS)
     def test_a_storage_is_asked_for_samples_or_for_each(self, kind, monkeypatch):
-        """Whatever the number of rows, if its URLs are a prefix and the name."""
         field, is_prefix = FIELDS[kind]
         asked = []
         url = type(field.storage).url
@@ -169,7 +159,6 @@ class TestFiles:
 
     @pytest.mark.parametrize("letter", ["n", "&", "\u00e9"])
     def test_a_url_of_2_047_characters_is_the_longest(self, letter):
-        """Counted as it is sent."""
         room = MAX_URL_LENGTH - len(f"{ORIGIN}/media/")
         for length in (
             room // 6,
@@ -182,7 +171,6 @@ class TestFiles:
             self.compare(on("/media/"), [letter * length, "a.jpg"])
 
     def test_a_field_may_read_files_instead_of_names(self):
-        """Its files are written, and what is neither is an error."""
         values = ["a", file("b"), b"c", mark_safe("d")]
         texts, ((row, _, error),) = written(file_column(on("/m/"), ORIGIN), values)
         expected = [f"{ORIGIN}/m/a", f"{ORIGIN}/media/b", "", f"{ORIGIN}/m/d"]
@@ -205,8 +193,6 @@ def file(name: str | None) -> FieldFile:
 
 
 class TestImages:
-    """Whatever else a source may give."""
-
     @pytest.mark.parametrize(
         ("value", "expected"),
         [
@@ -227,7 +213,6 @@ class TestImages:
         ],
     )
     def test_paths_and_files_become_absolute(self, value, expected):
-        """And nothing is no image."""
         between = "</image:loc></image:image><image:image><image:loc>"
         texts = [between.join(expected)]
         assert written(image_column(ORIGIN), [value]) == (texts, [])
@@ -245,7 +230,6 @@ class TestImages:
         ],
     )
     def test_others_are_named(self, value, said):
-        """With what to give instead."""
         texts, ((row, name, error),) = written(image_column(ORIGIN), [value])
         assert (texts, row, name) == ([""], 0, "images")
         assert said in str(error)
@@ -266,7 +250,6 @@ class TestImages:
         assert written(column, values) == (expected, [])
 
     def test_each_string_is_what_it_is_alone(self):
-        """Among others, odd ones too."""
         column = image_column(ORIGIN)
         odd = (*TEXTS, *OTHERS, *[f"/{text}" for text in TEXTS], "/\n", "a\n/b", "\n")
         odd += (ORIGIN, "https://a", "https:///a", "/" + "m" * 2_030, "/" + "&" * 700)

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import gc
+import logging
 import weakref
 from collections import UserString
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.db.models import CharField, F
 from django.utils.functional import lazystr
 
-from django_sitemaps_plus import Alternate, News, Video
+from django_sitemaps_plus import Alternate, ModelSource, News, Route, Video
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.sources import dates
 from django_sitemaps_plus.sources.columns import DoubtError, called, constant
+from django_sitemaps_plus.sources.compiling import compile_lines
+from django_sitemaps_plus.sources.dates import (
+    date_column,
+    has_utc_text,
+    lastmod_text,
+)
 from django_sitemaps_plus.sources.fields import COLUMNS, FIELDS
-from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
+from django_sitemaps_plus.sources.lines import (
+    MAX_NAMED,
+    RowName,
+    Tally,
+    describe,
+    lines_of,
+)
+from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.related import several_column
-from tests.support.testapp.models import Author
+from tests.support.testapp.models import Author, Product
+
+from .zoo import ZOO, surroundings
 
 ORIGIN = "https://shop.example"
 URL = f"{ORIGIN}/a/"
@@ -45,7 +66,6 @@ def render(
 
 class TestLocation:
     def test_paths_and_urls_are_listed_in_their_order(self):
-        """Each is a line, and counted."""
         text, tally = render(["/b/", URL, "/caf\u00e9/"])
         assert text == (
             f"<url><loc>{ORIGIN}/b/</loc></url>\n"
@@ -55,18 +75,15 @@ class TestLocation:
         assert (tally.entries, tally.skipped) == (3, 0)
 
     def test_a_lazy_text_is_a_location(self):
-        """As reverse_lazy() gives."""
         assert URL in render([lazystr("/a/")])[0]
 
     def test_one_that_raises_leaves_its_row_out(self):
-        """Whatever it raises."""
         lines = lines_of({"location": called(lambda row: 1 / row)}, ORIGIN, False)
         tally = Tally("section")
         assert lines.render([0], tally) == ""
         assert tally.problems == ["row 0 left out: ZeroDivisionError: division by zero"]
 
     def test_a_source_may_ask_for_the_error(self):
-        """It stops the page."""
         with pytest.raises(ValueError, match="is not on"):
             render(["https://other.example/"], raises=True)
 
@@ -91,7 +108,6 @@ class TestLocation:
 
 class TestValues:
     def test_all_of_them_in_the_order_of_the_schema(self):
-        """However they are declared."""
         text, _ = render(
             ["/a/"], priority="0.5", changefreq="daily", lastmod=date(2026, 11, 20)
         )
@@ -102,7 +118,6 @@ class TestValues:
 
     @pytest.mark.parametrize("name", FIELDS[1:])
     def test_none_is_simply_absent(self, name):
-        """It is no problem."""
         text, tally = render(["/a/"], **{name: None})
         assert text == f"<url><loc>{URL}</loc></url>\n"
         assert tally.problems == []
@@ -120,7 +135,6 @@ class TestValues:
         ],
     )
     def test_a_bad_one_is_dropped_alone(self, name, value):
-        """The row is listed, the value counted apart from rows left out."""
         text, tally = render(["/a/"], **{name: value})
         assert text == f"<url><loc>{URL}</loc></url>\n"
         assert (tally.entries, tally.skipped, tally.dropped) == (1, 0, 1)
@@ -156,14 +170,12 @@ class TestValues:
         ("name", "value"), [("alternates", ("en-UK", URL)), ("videos", VIDEO)]
     )
     def test_such_a_code_of_a_path_to_many_is_named_as_well(self, name, value):
-        """The others of the row stay, and it does too."""
         problems: list[Any] = []
         [text] = several_column(COLUMNS[name]).texts([[value, value]], problems)
         assert "UK" in text
         assert {type(error) for *_, error in problems} == {DoubtError}
 
     def test_problems_are_named_in_the_order_of_the_rows(self):
-        """Each with its own row, whatever was left out before it."""
         getters = {
             "location": called(lambda row: row[0]),
             "lastmod": called(lambda row: row[1]),
@@ -180,7 +192,6 @@ class TestValues:
         ]
 
     def test_the_newest_lastmod_is_kept(self):
-        """Also over batches, and rows without one do not matter."""
         moments = [datetime(2026, 11, day, tzinfo=UTC) for day in (5, 20, 7)]
         getters = {"location": constant("/a/"), "lastmod": called(lambda row: row)}
         tally = Tally("section")
@@ -191,7 +202,6 @@ class TestValues:
 
 class TestDescribe:
     def test_an_object_is_its_class_and_key(self):
-        """A person looks it up by that."""
         assert str(describe(SimpleNamespace(pk=5))) == "SimpleNamespace 5"
 
     @pytest.mark.parametrize(
@@ -203,11 +213,173 @@ class TestDescribe:
         ],
     )
     def test_an_item_of_contrib_is_its_class_and_key(self, row):
-        """Alone, with its language, and in what get_urls() returns."""
         assert str(describe(row)) == "Author 5"
 
     def test_it_is_short(self):
-        """Whatever the row holds."""
         assert str(describe(("\u05d0",))) == "row ('\u05d0',)"
         assert len(str(describe("x" * 1_000))) <= 210
         assert len(str(describe(SimpleNamespace(pk="x" * 1_000)))) <= 130
+
+
+SITE = Site("default", "https://shop.example")
+
+
+def compiled(**values: Any) -> Any:
+    """Return the columns and the renderer of a source with the values."""
+    declared = {"model": Product, "location": Route("product-detail", slug="slug")}
+    source = type("DeclaredSource", (ModelSource,), {**declared, **values})()
+    return compile_lines(source, listed_rows(source), SITE)
+
+
+def test_a_lastmod_field_is_selected_as_text():
+    """Parsing timestamps would be most of the time."""
+    columns, _ = compiled(lastmod="updated_at")
+    slug, lastmod = columns.expressions
+    assert slug == F("slug")
+    assert isinstance(lastmod.output_field, CharField)
+    assert lastmod.source_expressions == [F("updated_at")]
+
+
+def test_the_arguments_of_a_route_may_have_any_order():
+    with surroundings(ZOO):
+        columns, lines = compiled(location=Route("swapped", a="slug", b="pk"))
+    assert columns.expressions == [F("slug"), F("pk")]
+    text = "<url><loc>https://shop.example/swapped/5/xshoe.html</loc></url>\n"
+    assert lines.render([("shoe", 5)], Tally("s")) == text
+
+
+def test_a_repetition_is_found_in_any_batch():
+    tally = Tally("s")
+    with surroundings(ZOO):
+        _, lines = compiled(location=Route("str", a="pk"))
+        lines = replace(lines, seen=set())
+        for batch in ([("a",)], [("a",), ("b\nc",)], [("b\nc",), ("d",)]):
+            lines.render(batch, tally)
+    assert (tally.entries, tally.repeated) == (3, 2)
+
+
+def test_constants_are_written_in_their_final_form():
+    _, lines = compiled(changefreq="daily", priority=Decimal("0.50"))
+    assert lines.render([("shoe",)], Tally("s")) == (
+        "<url><loc>https://shop.example/products/shoe/</loc>"
+        "<changefreq>daily</changefreq><priority>0.5</priority></url>\n"
+    )
+
+
+class TestTally:
+    def test_a_row_left_out_is_counted_and_named(self, caplog):
+        tally = Tally("blog")
+        tally.leave_out(RowName("Post 5"), "location", ValueError("it has no location"))
+        assert (tally.skipped, tally.dropped) == (1, 0)
+        assert tally.problems == ["Post 5 left out: ValueError: it has no location"]
+        record = caplog.records[0]
+        assert record.getMessage() == f"section=blog {tally.problems[0]}"
+        assert (record.action, record.section) == ("row_skipped", "blog")
+        assert record.levelno == logging.WARNING
+
+    def test_a_value_left_out_is_counted_apart(self, caplog):
+        tally = Tally("blog")
+        tally.leave_out(RowName("Post 5"), "lastmod", TypeError("5 is no date"))
+        assert (tally.skipped, tally.dropped) == (0, 1)
+        assert tally.problems == [
+            "Post 5 listed without lastmod: TypeError: 5 is no date"
+        ]
+        assert caplog.records[0].action == "value_dropped"
+
+    def test_only_the_first_problems_are_named(self, caplog):
+        tally = Tally("blog")
+        for number in range(MAX_NAMED + 5):
+            tally.leave_out(RowName(f"Post {number}"), "location", ValueError("bad"))
+            tally.leave_out(RowName(f"Post {number}"), "priority", ValueError("bad"))
+        assert (tally.skipped, tally.dropped) == (MAX_NAMED + 5, MAX_NAMED + 5)
+        assert len(tally.problems) == len(caplog.records) == MAX_NAMED
+
+    def test_a_reason_is_short_text_as_it_is(self):
+        tally = Tally("blog")
+        tally.leave_out(
+            RowName("\u4f60 5"),
+            "location",
+            ValueError("\ud800\u05d0\n\x1b" + "x" * 1_000),
+        )
+        [problem] = tally.problems
+        assert problem.startswith(
+            "\u4f60 5 left out: ValueError: \\ud800\u05d0\\n\\x1bxx"
+        )
+        assert len(problem) < 400
+
+
+MOMENT = Product._meta.get_field("updated_at")
+DAY = Product._meta.get_field("created_on")
+
+
+class TestLastmodText:
+    def test_an_aware_datetime_stays_what_it_is_without_use_tz(self, settings):
+        settings.USE_TZ = False
+        value = datetime(2026, 7, 1, 12, tzinfo=UTC)
+        assert lastmod_text(value) == "2026-07-01T12:00:00+00:00"
+
+    @pytest.mark.parametrize(
+        ("value", "zone"),
+        [
+            (datetime(1, 1, 1), "Pacific/Auckland"),  # noqa: DTZ001
+            (datetime(9999, 12, 31, 23), "America/Adak"),  # noqa: DTZ001
+        ],
+    )
+    def test_a_naive_datetime_beyond_the_calendar_is_refused(
+        self, settings, value, zone
+    ):
+        settings.USE_TZ = False
+        settings.TIME_ZONE = zone
+        with pytest.raises(ValueError, match="cannot be written in UTC"):
+            lastmod_text(value)
+
+
+class TestDateColumn:
+    @pytest.fixture
+    def connect(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """Return what sets the one database that there is."""
+
+        def connect(vendor: str, zone: Any = UTC) -> None:
+            connection = SimpleNamespace(vendor=vendor, timezone=zone)
+            monkeypatch.setattr(dates, "connections", {"db": connection})
+
+        return connect
+
+    @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
+    def test_dates_and_moments_in_utc_are_read_as_text(self, connect, vendor):
+        connect(vendor)
+        assert has_utc_text("db")
+        columns = [date_column(it.name, it, "db") for it in (MOMENT, DAY)]
+        assert [column.ending for column in columns] == ["+00:00", ""]
+        (path,) = columns[0].expression.source_expressions
+        assert path == F("updated_at")
+
+    @pytest.mark.parametrize(
+        ("vendor", "possible"),
+        [("sqlite", False), ("mysql", False), ("postgresql", True)],
+    )
+    def test_a_moment_in_another_zone_only_where_the_database_knows_it(
+        self, connect, vendor, possible
+    ):
+        """SQL cannot tell summer from winter in a wall clock time."""
+        connect(vendor, ZoneInfo("Europe/Berlin"))
+        assert has_utc_text("db") is possible
+        assert (date_column("updated_at", MOMENT, "db") is not None) is possible
+
+    def test_without_use_tz_wall_clock_times_are_read_as_they_are(
+        self, connect, settings
+    ):
+        """They are in TIME_ZONE, which may have summer time."""
+        settings.USE_TZ = False
+        connect("sqlite")
+        assert date_column("updated_at", MOMENT, "db") is None
+
+    def test_another_database_hands_over_python_objects(self, connect):
+        connect("oracle")
+        assert date_column("updated_at", MOMENT, "db") is None
+        assert date_column("created_on", DAY, "db") is None
+
+    @pytest.mark.parametrize("field", [None, Product._meta.get_field("slug")])
+    def test_another_column_is_read_as_it_is(self, connect, field):
+        connect("postgresql")
+        assert date_column("slug", field, "db") is None

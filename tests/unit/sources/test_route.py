@@ -30,20 +30,17 @@ ENGLISH_FIRST, ALL_PREFIXED = in_languages(False), in_languages(True)
 
 class TestCompile:
     def test_the_order_of_the_arguments_is_that_of_the_route(self):
-        """Values are given in the order in which the route names them."""
         with surroundings(ZOO):
             assert Route("two", a="x", b="y").compile()(["s", 5]) == "/two/s/5/"
             assert Route("two", b="y", a="x").compile()([5, "s"]) == "/two/s/5/"
 
     def test_it_happens_once_in_the_same_surroundings(self):
-        """A page asks for it anew; the work is done already."""
         route = Route("slug", a="slug")
         with surroundings(ZOO):
             first = route.compile()
             assert route.compile() is first
 
     def test_it_happens_anew_for_another_prefix_language_or_urlconf(self):
-        """Each of the three is part of the URL."""
         route = Route("about", a="slug")
         found = set()
         for urlconf in (ENGLISH_FIRST, ALL_PREFIXED):
@@ -61,7 +58,6 @@ class TestCompile:
         }
 
     def test_it_happens_anew_when_the_urlconf_has_changed(self):
-        """As tests do when they override ROOT_URLCONF."""
         route = Route("slug", a="slug")
         with surroundings(ZOO):
             first = route.compile()
@@ -69,12 +65,10 @@ class TestCompile:
             assert route.compile() is not first
 
     def test_it_works_without_a_language(self):
-        """As under ``translation.deactivate_all()``."""
         with surroundings(ZOO), translation.override(None):
             assert Route("slug", a="slug").compile()(["x"]) == "/slug/x/"
 
     def test_a_wrong_number_of_values_is_an_error(self):
-        """Rather than a URL with half of them."""
         with surroundings(ZOO), pytest.raises(ValueError, match="zip"):
             Route("slug", a="slug").compile()([])
 
@@ -91,13 +85,11 @@ class TestCompile:
     def test_it_knows_whether_any_pattern_has_its_arguments(
         self, name, arguments, can_match
     ):
-        """A check asks before any row is there."""
         with surroundings(ZOO):
             route = Route(name, **dict.fromkeys(arguments, "field")).compile()
             assert route.can_match is can_match
 
     def test_no_match_names_pattern_and_values(self):
-        """In ASCII and short, whatever the row held."""
         with surroundings(ZOO), pytest.raises(NoReverseMatch) as caught:
             Route("int", a="pk").compile()(["\ud800" * 1_000])
         message = str(caught.value)
@@ -106,14 +98,12 @@ class TestCompile:
         assert len(message) < 400
 
     def test_an_unknown_namespace_is_no_match(self):
-        """As of any other name: a row has no URL, and the page goes on."""
         route = Route("nowhere:name", a="a").compile()
         assert not route.can_match
         with pytest.raises(NoReverseMatch):
             route(["x"])
 
     def test_its_repr_is_how_it_is_written(self):
-        """Error messages show it."""
         assert repr(Route("two", a="slug", b="pk")) == "Route('two', a='slug', b='pk')"
 
 
@@ -137,7 +127,6 @@ ODD = (
 
 class TestFallback:
     def test_what_cannot_be_compiled_asks_reverse(self):
-        """Another kind of resolver is the only one to know."""
         route = Route("odd:item", a="slug")
         with surroundings(ODD):
             assert route.compile()(["x y"]) == reverse("odd:item", kwargs={"a": "x y"})
@@ -146,7 +135,6 @@ class TestFallback:
             assert route.compile().can_match is True
 
     def test_it_says_so_once(self, caplog):
-        """Not for each row, nor for each page."""
         route = Route("odd:item", a="slug")
         with surroundings(ODD):
             for number in range(3):
@@ -156,7 +144,6 @@ class TestFallback:
         assert "OddResolver" in caplog.messages[0]
 
     def test_other_routes_of_the_same_urlconf_are_compiled(self, caplog):
-        """And nothing is said of them."""
         with surroundings(ODD):
             assert Route("slug", a="slug").compile().plain is not None
         assert caplog.messages == []
