@@ -40,12 +40,11 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.testing import tracking
 from tests.support.builds import build_and_relay
-from tests.support.documents import all_locs, locs, read_index, read_urlset
+from tests.support.documents import locs, read_index, read_urlset
 from tests.support.joins import joined
 from tests.support.rendered import pages_of, plain, plan_of, render
 from tests.support.shop import (
     START,
-    ProductSource,
     limited,
     make_products,
     product_urls,
@@ -182,41 +181,46 @@ def crawled(client: Any) -> dict[str, list[str]]:
     return {name: sorted(urls) for name, urls in found.items()}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_listed_equals_a_loop(shape, books, sections, client):
-    """By columns, by methods and of a contrib class: live, built, after an edit."""
-    queryset = SHAPES[shape]
-    pages_of_a_third = max(2, len(queryset()) // 3)
+def forms_of(rows: Callable[[], Any], size: int) -> dict[str, Any]:
+    """Return sources of rows: of a method and of a contrib class, so many a page."""
 
-    class Columns(ModelSource):
-        model = Book
-        limit = pages_of_a_third
-        location = declared(queryset())
+    class Methods(ModelSource):
+        model, limit = Book, size
 
         def get_queryset(self):
-            return queryset()
+            return rows()
 
-    class Methods(Columns):
         def location(self, book):
             return path_of(book)
 
     class OfContrib(Sitemap):
-        limit = pages_of_a_third
+        limit = size
         location = staticmethod(path_of)
 
         def items(self):
-            return queryset()
+            return rows()
 
-    forms = {"columns": Columns, "methods": Methods, "contrib": OfContrib}
-    if shape in NOT_BY_COLUMNS:
-        del forms["columns"]
+    return {"methods": Methods, "contrib": OfContrib}
+
+
+def paths(rows: Any) -> list[str]:
+    return sorted([f"https://example.com{path_of(it)}" for it in rows])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_listed_equals_a_loop(shape, books, sections, client):
+    """By columns, by methods and of a contrib class: live, built, after an edit."""
+    queryset = SHAPES[shape]
+    forms = forms_of(queryset, max(2, len(queryset()) // 3))
+    if shape not in NOT_BY_COLUMNS:
+        location = {"location": declared(queryset())}
+        forms["columns"] = type("Columns", (forms["methods"],), location)
     for name, source in forms.items():
         sections.register(name, source)
 
     def check() -> None:
-        expected = sorted(f"https://example.com{path_of(it)}" for it in queryset())
-        found = crawled(client)
-        assert found == (dict.fromkeys(forms, expected) if expected else {})
+        expected = paths(queryset())
+        assert crawled(client) == (dict.fromkeys(forms, expected) if expected else {})
 
     check()
     build_and_relay()
@@ -230,42 +234,34 @@ def test_what_is_listed_equals_a_loop(shape, books, sections, client):
     check()
 
 
+def in_place_of_contribs(rows: Callable[[], Any], size: int, number: int) -> list[str]:
+    """Return a page of the view in the place of contrib's, if there is one."""
+    request = RequestFactory().get("/", {"p": number}, secure=True)
+    request.META["SERVER_NAME"] = "example.com"
+    with suppress(Http404):
+        sitemaps = {"books": forms_of(rows, size)["contrib"]}
+        return locs(sitemap(request, sitemaps).content)
+    return []
+
+
 @pytest.mark.parametrize("shape", ["no newer", "window", "window, shown"])
 def test_drop_in_views_list_the_same(shape, books):
     queryset = SHAPES[shape]
-
-    class OfContrib(Sitemap):
-        limit = 3
-        location = staticmethod(path_of)
-
-        def items(self):
-            return queryset()
-
-    found = []
-    for number in range(1, len(queryset()) // 3 + 2):
-        request = RequestFactory().get("/", {"p": number}, secure=True)
-        request.META["SERVER_NAME"] = "example.com"
-        with suppress(Http404):
-            found += locs(sitemap(request, {"books": OfContrib}).content)
-    expected = [f"https://example.com{path_of(it)}" for it in queryset()]
-    assert sorted(found) == sorted(expected)
+    numbers = range(1, len(queryset()) // 3 + 2)
+    found = [in_place_of_contribs(queryset, 3, number) for number in numbers]
+    assert sorted(chain(*found)) == paths(queryset())
 
 
 def test_drop_in_views_list_what_items_has_evaluated(books):
     """All of one page, in the order of the query, on a database that it names."""
 
-    class OfContrib(Sitemap):
-        location = staticmethod(path_of)
+    def evaluated():
+        found = Book.objects.using("default").order_by("-slug")
+        assert len(found) == 30
+        return found
 
-        def items(self):
-            found = Book.objects.using("default").order_by("-slug")
-            assert len(found) == 30
-            return found
-
-    request = RequestFactory().get("/", secure=True)
-    request.META["SERVER_NAME"] = "example.com"
-    listed = locs(sitemap(request, {"books": OfContrib}).content)
-    assert listed == [f"https://example.com{path_of(it)}" for it in reversed(books)]
+    expected = [f"https://example.com{path_of(it)}" for it in reversed(books)]
+    assert in_place_of_contribs(evaluated, 50, 1) == expected
 
 
 class Fetching(QuerySet):
@@ -336,29 +332,13 @@ KINDS = [Fetching, Hiding, Wrapping, Doubling, Iterating, Narrow]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_class_that_works_when_rows_are_fetched(kind, books, sections, client):
-    class Methods(ModelSource):
-        model = Book
-        limit = 10
-
-        def get_queryset(self):
-            return kind(Book).order_by("slug")
-
-        def location(self, book):
-            return path_of(book)
-
-    class OfContrib(Sitemap):
-        limit = 10
-        location = staticmethod(path_of)
-
-        def items(self):
-            return kind(Book).order_by("slug")
-
-    sections.register("methods", Methods)
-    sections.register("contrib", OfContrib)
+    for name, source in forms_of(lambda: kind(Book).order_by("slug"), 10).items():
+        sections.register(name, source)
 
     def check() -> None:
-        expected = sorted(f"https://example.com{path_of(it)}" for it in kind(Book))
-        assert crawled(client) == {"methods": expected, "contrib": expected}
+        assert crawled(client) == dict.fromkeys(
+            ["methods", "contrib"], paths(kind(Book))
+        )
 
     check()
     build_and_relay()
@@ -399,157 +379,111 @@ def test_code_of_watch_may_return_such_a_class(books, publish):
     assert (section.pages.count(), report.rendered) == (3, 1)
 
 
-def products():
-    return Product.objects.all()
+@pytest.mark.parametrize(
+    "queryset",
+    [
+        lambda: Product.objects.all()[:5],
+        lambda: Product.objects.values("slug"),
+        lambda: Product.objects.values_list("slug"),
+        lambda: Product.objects.all().union(Product.objects.all()),
+        lambda: Product.objects.distinct("name"),
+        lambda: list(Product.objects.all()),
+    ],
+)
+def test_what_has_no_key_ranges_is_refused(queryset):
+    source = limited(5, get_queryset=lambda self: queryset())
+    with pytest.raises(SourceError, match=r"LimitedSource.*Use Source"):
+        render(source)
 
 
-class TestQuerysets:
-    @pytest.mark.parametrize(
-        "queryset",
-        [
-            lambda: Product.objects.all()[:5],
-            lambda: Product.objects.values("slug"),
-            lambda: Product.objects.values_list("slug"),
-            lambda: Product.objects.all().union(Product.objects.all()),
-            lambda: Product.objects.distinct("name"),
-            lambda: list(Product.objects.all()),
-        ],
-    )
-    def test_what_has_no_key_ranges_is_refused(self, queryset):
-        source = limited(5, get_queryset=lambda self: queryset())
-        with pytest.raises(SourceError, match=r"LimitedSource.*Use Source"):
-            render(source)
+def test_rows_doubled_by_a_join_end_the_plan_all_the_same():
+    """More rows of one key than a page holds do not make an endless plan."""
+    author = Author.objects.create(name="A")
+    book = Book.objects.create(author=author, slug="book")
+    book.tags.set([Tag.objects.create(name=f"tag {n}") for n in range(9)])
+    Book.objects.create(author=author, slug="next").tags.set(Tag.objects.all()[:1])
+    tagged = forms_of(lambda: BOOKS().filter(tags__name__gte="tag"), 3)["methods"]
+    assert len(plan_of(tagged)) == 2
 
-    def test_filters_relations_and_distinct_may_be_used(self):
-        author = Author.objects.create(name="A")
-        tags = [Tag.objects.create(name=f"tag {n}") for n in range(3)]
-        for number in range(4):
-            book = Book.objects.create(author=author, slug=f"book-{number}")
-            book.tags.set(tags[: number % 3 + 1])
 
-        class Source(ModelSource):
-            model = Book
-            location = Route("book-detail", slug="slug")
-            limit = 3
+@pytest.mark.parametrize("rows", [1, 2])
+def test_another_library_may_join_tables(rows, publish, crawl, sections):
+    """Its join may repeat rows, each of which is listed once."""
 
-            def get_queryset(self):
-                books = super().get_queryset().select_related("author")
-                books = books.prefetch_related("tags").filter(tags__name__gte="tag")
-                return books.distinct()
+    def get_queryset(self):
+        return joined(Product.objects.all(), rows)
 
-        assert all_locs(pages_of(Source)) == [
-            f"https://example.com/books/book-{number}/" for number in range(4)
-        ]
+    made = make_products(22)
+    source = limited(10, get_queryset=get_queryset)
+    sections.register("products", source)
+    expected = product_urls(range(22))
+    assert sorted(chain(*crawl().values())) == expected
+    publish(source)
+    pages = crawl()
+    assert len(pages) >= 3
+    assert sorted(chain(*pages.values())) == expected
+    made[5].slug = "product-00030"
+    made[5].save()
+    publish(source)
+    assert sorted(chain(*crawl().values()))[-1] == product_urls([30])[0]
 
-    def test_rows_doubled_by_a_join_end_the_plan_all_the_same(self):
-        author = Author.objects.create(name="A")
-        book = Book.objects.create(author=author, slug="book")
-        book.tags.set([Tag.objects.create(name=f"tag {n}") for n in range(9)])
-        Book.objects.create(author=author, slug="next").tags.set(Tag.objects.all()[:1])
 
-        class Source(ModelSource):
-            model = Book
-            location = Route("book-detail", slug="slug")
-            limit = 3
+@pytest.mark.parametrize("priority", [0.5, lambda self, book: 0.5])
+def test_the_alias_of_a_filtered_relation_can_be_declared(
+    priority, publish, crawl, sections, client
+):
+    """The check, live pages and built ones know it."""
+    times = {"A": START, "B": START + timedelta(days=1)}
+    authors = [Author.objects.create(name=n, updated_at=t) for n, t in times.items()]
+    for number in range(25):
+        Book.objects.create(author=authors[number % 2], slug=f"book-{number:02}")
 
-            def get_queryset(self):
-                return super().get_queryset().filter(tags__name__gte="tag")
+    class Source(ModelSource):
+        model = Book
+        location = Route("book-detail", slug="slug")
+        lastmod = "writer__updated_at"
+        limit = 10
+        watch = {Author: "book"}
 
-        assert len(plan_of(Source)) == 2
+        def get_queryset(self):
+            condition = Q(author__name="B")
+            writer = FilteredRelation("author", condition=condition)
+            return super().get_queryset().annotate(writer=writer)
 
-    def test_an_annotation_can_be_declared(self):
-        make_products(2)
+    def lastmods():
+        pages = [read_urlset(client.get(path).content) for path in crawl()]
+        return [it.lastmod for it in chain(*pages)]
 
-        class Source(ProductSource):
-            location = "address"
+    Source.priority = priority
+    sections.register("products", Source)
+    assert check_sources() == []
+    expected = [None, "2026-01-02T12:00:00+00:00"] * 12 + [None]
+    assert lastmods() == expected
+    publish(Source)
+    assert lastmods() == expected
+    authors[0].name = "B"
+    with tracking():
+        authors[0].save()
+    build_and_relay()
+    assert None not in lastmods()
 
-            def get_queryset(self):
-                address = Concat(Value("/p/"), "slug", output_field=CharField())
-                return super().get_queryset().annotate(address=address)
 
-        assert locs(plain(render(Source))) == [
-            f"https://example.com/p/product-{number:05}" for number in range(2)
-        ]
+def test_one_row_too_many_is_noticed():
+    """A page may hold a tenth more than its limit, not one more."""
+    make_products(11)
+    assert render(limited(10)).tally.entries == 11
+    make_products(1, first=11, updated_at=None)
+    with pytest.raises(LimitExceededError, match="more than 11 entries"):
+        render(limited(10))
 
-    @pytest.mark.parametrize("rows", [1, 2])
-    def test_another_library_may_join_tables(self, rows, publish, crawl, sections):
-        """Its join may repeat rows, each of which is listed once."""
-        made = make_products(22)
-        source = limited(10, get_queryset=lambda self: joined(products(), rows))
-        sections.register("products", source)
-        expected = product_urls(range(22))
-        assert sorted(chain(*crawl().values())) == expected
-        publish(source)
-        pages = crawl()
-        assert len(pages) >= 3
-        assert sorted(chain(*pages.values())) == expected
-        made[5].slug = "product-00030"
-        made[5].save()
-        publish(source)
-        assert sorted(chain(*crawl().values()))[-1] == product_urls([30])[0]
 
-    @pytest.mark.parametrize("priority", [0.5, lambda self, book: 0.5])
-    def test_the_alias_of_a_filtered_relation_can_be_declared(
-        self, priority, publish, crawl, sections, client
-    ):
-        times = {"A": START, "B": START + timedelta(days=1)}
-        authors = [
-            Author.objects.create(name=n, updated_at=t) for n, t in times.items()
-        ]
-        for number in range(25):
-            author = authors[number % 2]
-            Book.objects.create(author=author, slug=f"book-{number:02}")
+def test_filtered_rows_do_not_count():
+    """Rows that the queryset leaves out fill no page."""
+    make_products(20)
+    Product.objects.filter(slug__endswith="1").update(published=False)
 
-        class Source(ModelSource):
-            model = Book
-            location = Route("book-detail", slug="slug")
-            lastmod = "writer__updated_at"
-            limit = 10
-            watch = {Author: "book"}
+    def get_queryset(self):
+        return Product.objects.filter(published=True)
 
-            def get_queryset(self):
-                condition = Q(author__name="B")
-                writer = FilteredRelation("author", condition=condition)
-                return super().get_queryset().annotate(writer=writer)
-
-        def lastmods():
-            return [
-                listed.lastmod
-                for path in crawl()
-                for listed in read_urlset(client.get(path).content)
-            ]
-
-        Source.priority = priority
-        sections.register("products", Source)
-        assert check_sources() == []
-        expected = [None, "2026-01-02T12:00:00+00:00"] * 12 + [None]
-        assert lastmods() == expected
-        publish(Source)
-        assert lastmods() == expected
-        authors[0].name = "B"
-        with tracking():
-            authors[0].save()
-        build_and_relay()
-        assert None not in lastmods()
-
-    def test_one_row_too_many_is_noticed(self):
-        make_products(11)
-        assert render(limited(10)).tally.entries == 11
-        make_products(1, first=11, updated_at=None)
-        with pytest.raises(LimitExceededError, match="more than 11 entries"):
-            render(limited(10))
-
-    def test_filtered_rows_do_not_count(self):
-        make_products(20)
-        Product.objects.filter(slug__endswith="1").update(published=False)
-
-        class Source(ProductSource):
-            limit = 9
-
-            def get_queryset(self):
-                return super().get_queryset().filter(published=True)
-
-        pages = pages_of(Source)
-        assert [len(locs(page)) for page in pages] == [9, 9]
-        Product.objects.update(updated_at=F("updated_at") + timedelta(days=1))
-        assert pages_of(Source) != pages
+    pages = pages_of(limited(9, get_queryset=get_queryset))
+    assert [len(locs(page)) for page in pages] == [9, 9]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from typing import Any
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
@@ -21,6 +22,7 @@ from django_sitemaps_plus.sources.lines import Tally
 from tests.support.testapp.models import Product
 
 SITE = Site("default", "https://shop.example")
+CODES = ("en-us", "de", "fr")
 
 
 class Letters(Sitemap):
@@ -38,67 +40,67 @@ def read(sitemap: object, key_range: KeyRange | None = None) -> tuple[str, Tally
         return "".join(reader_of(source).chunks(key_range or KeyRange(), tally)), tally
 
 
-class TestLimit:
-    def test_contribs_own_is_no_choice(self):
-        assert SitemapSource(Letters).limit == 10_000
-        assert SitemapSource(Letters()).limit == 10_000
-        sitemap = GenericSitemap({"queryset": Product.objects.all()})
-        assert SitemapSource(sitemap).limit == 10_000
-
-    def test_articles_of_news_are_a_thousand_a_page(self):
-        """That is Google's limit; one of their own counts here too."""
-        kind = type("Articles", (Letters,), {"news": lambda self, item: None})
-        assert SitemapSource(kind).limit == 1_000
-        assert reader_of(SitemapSource(kind)).max_entries == 1_000
-        assert SitemapSource(type("Few", (kind,), {"limit": 7})).limit == 7
-
-    def test_one_that_is_told_counts(self):
-        class Told(Letters):
-            limit = 50_000
-
-        class Heir(Told):
-            pass
-
-        instance = Letters()
-        instance.limit = 7
-        assert SitemapSource(Told).limit == 50_000
-        assert SitemapSource(Heir()).limit == 50_000
-        assert SitemapSource(instance).limit == 7
-
-    def test_a_row_is_an_entry_for_each_language(self):
-        class Translated(Letters):
-            i18n = True
-            limit = 100
-
-        assert reader_of(SitemapSource(Letters)).rows_per_page == 10_000
-        assert reader_of(SitemapSource(Translated)).rows_per_page == 33
+def letters(**attributes: Any) -> type[Letters]:
+    """Return the class with attributes of its own."""
+    return type("Own", (Letters,), attributes)
 
 
-class TestTrackDeletes:
-    def test_it_is_on_unless_the_class_or_the_instance_says_otherwise(self):
-        class Quiet(Letters):
-            track_deletes = False
-
-        instance = Letters()
-        instance.track_deletes = False
-        assert SitemapSource(Letters).track_deletes is True
-        assert SitemapSource(Quiet).track_deletes is False
-        assert SitemapSource(Quiet()).track_deletes is False
-        assert SitemapSource(instance).track_deletes is False
+def set_on_instance(**attributes: Any) -> Letters:
+    instance = Letters()
+    vars(instance).update(attributes)
+    return instance
 
 
-class TestInstances:
-    def test_each_use_has_its_own(self):
-        given = Letters()
-        source = SitemapSource(given)
-        assert source.make() is not given
-        assert SitemapSource(Letters).make() is not SitemapSource(Letters).make()
-        assert "limit" not in vars(given)
+@pytest.mark.parametrize(
+    ("sitemap", "limit"),
+    [
+        (Letters, 10_000),  # 50,000 is only what it inherits
+        (Letters(), 10_000),
+        (GenericSitemap({"queryset": Product.objects.all()}), 10_000),
+        (letters(limit=50_000), 50_000),
+        (type("Heir", (letters(limit=50_000),), {})(), 50_000),
+        (set_on_instance(limit=7), 7),
+        (letters(news=lambda self, item: None), 1_000),  # that of Google
+        (letters(news=lambda self, item: None, limit=7), 7),
+    ],
+)
+def test_a_limit_is_contribs_only_if_it_is_told(sitemap, limit):
+    assert SitemapSource(sitemap).limit == limit
 
-    def test_its_repr_names_the_class(self):
-        name = f"<{__name__}.Letters>"
-        assert repr(SitemapSource(Letters)) == name
-        assert repr(SitemapSource(Letters())) == name
+
+def test_a_page_has_rows_for_its_entries():
+    """A row is an entry for each language; articles of news cannot be more."""
+    news = letters(news=lambda self, item: None)
+    assert reader_of(SitemapSource(news)).max_entries == 1_000
+    translated = letters(i18n=True, limit=100)
+    assert reader_of(SitemapSource(Letters)).rows_per_page == 10_000
+    assert reader_of(SitemapSource(translated)).rows_per_page == 33
+
+
+@pytest.mark.parametrize(
+    ("sitemap", "is_on"),
+    [
+        (Letters, True),
+        (letters(track_deletes=False), False),
+        (letters(track_deletes=False)(), False),
+        (set_on_instance(track_deletes=False), False),
+    ],
+)
+def test_deletes_are_tracked_unless_class_or_instance_says_otherwise(sitemap, is_on):
+    assert SitemapSource(sitemap).track_deletes is is_on
+
+
+def test_each_use_has_an_instance_of_its_own():
+    given = Letters()
+    source = SitemapSource(given)
+    assert source.make() is not given
+    assert SitemapSource(Letters).make() is not SitemapSource(Letters).make()
+    assert "limit" not in vars(given)
+
+
+@pytest.mark.parametrize("sitemap", [Letters, Letters()])
+def test_its_repr_names_the_class(sitemap):
+    assert repr(SitemapSource(sitemap)) == f"<{__name__}.Letters>"
 
 
 class TestOwnPaging:
@@ -108,19 +110,20 @@ class TestOwnPaging:
 
     @pytest.mark.parametrize("name", ["get_urls", "_urls", "paginator"])
     def test_a_class_that_overrides_one_of_three_has(self, name):
-        source = SitemapSource(type("Own", (Letters,), {name: None}))
+        source = SitemapSource(letters(**{name: None}))
         assert source.has_own_paging
         assert reader_of(source).max_entries == MAX_ENTRIES
         assert list(source.extensions) == ["xhtml"]
 
     def test_its_own_urls_are_listed(self):
-        class Own(Letters):
-            def get_urls(self, page=1, site=None, protocol=None):
-                url = f"{protocol}://{site.domain}/{page}/"
-                yield {"location": url, "priority": "0.5", "lastmod": None}
-                yield {"location": "https://cdn.example/", "changefreq": "daily"}
+        """Other hosts are allowed."""
 
-        text, tally = read(Own)
+        def get_urls(self, page=1, site=None, protocol=None):
+            url = f"{protocol}://{site.domain}/{page}/"
+            yield {"location": url, "priority": "0.5", "lastmod": None}
+            yield {"location": "https://cdn.example/", "changefreq": "daily"}
+
+        text, tally = read(letters(get_urls=get_urls))
         assert text == (
             "<url><loc>https://shop.example/1/</loc><priority>0.5</priority></url>\n"
             "<url><loc>https://cdn.example/</loc><changefreq>daily</changefreq></url>\n"
@@ -128,20 +131,18 @@ class TestOwnPaging:
         assert tally.entries == 2
 
 
-class TestDomain:
-    def test_its_own_is_the_host_of_each_url(self):
-        class Moved(Letters):
-            i18n = True
-            alternates = True
-            languages = ("de",)
+def test_its_own_domain_is_the_host_of_each_url():
+    """That of locations and alternates."""
 
-            def get_domain(self, site=None):
-                return f"www.{site.domain}"
+    def get_domain(self, site=None):
+        return f"www.{site.domain}"
 
-        text, tally = read(Moved)
-        assert tally.entries == 3
-        assert text.count("<loc>https://www.shop.example/") == 3
-        assert text.count('href="https://www.shop.example/') == 3
+    moved = letters(i18n=True, alternates=True, languages=("de",))
+    moved.get_domain = get_domain
+    text, tally = read(moved)
+    assert tally.entries == 3
+    assert text.count("<loc>https://www.shop.example/") == 3
+    assert text.count('href="https://www.shop.example/') == 3
 
 
 class TestExtensions:
@@ -160,14 +161,11 @@ class TestExtensions:
         assert set(reader_of(SitemapSource(Shown)).extensions) == {"image", "xhtml"}
 
     def test_with_languages_they_get_the_item(self):
-        class Shown(Letters):
-            i18n = True
-            languages = ("de",)
+        def images(self, item):
+            return f"/{item}.png"
 
-            def images(self, item):
-                return f"/{item}.png"
-
-        assert "https://shop.example/b.png" in read(Shown)[0]
+        shown = letters(i18n=True, languages=("de",), images=images)
+        assert "https://shop.example/b.png" in read(shown)[0]
 
     def test_methods_of_the_user_that_take_no_item_are_left_alone(self):
         class Shown(Letters):
@@ -180,12 +178,8 @@ class TestExtensions:
 
             @staticmethod
             def news(item):
-                return News(
-                    name="Paper",
-                    language="en",
-                    publication_date=date(2026, 1, 2),
-                    title=item,
-                )
+                day = date(2026, 1, 2)
+                return News(name="P", language="en", publication_date=day, title=item)
 
         text, tally = read(Shown)
         assert (tally.entries, tally.dropped) == (3, 0)
@@ -196,9 +190,7 @@ class TestExtensions:
 class TestCallables:
     def test_each_use_has_what_a_call_makes(self):
         def make():
-            letters = Letters()
-            letters.limit = 2
-            return letters
+            return set_on_instance(limit=2)
 
         source = SitemapSource(make)
         assert source.limit == 2
@@ -210,76 +202,59 @@ class TestCallables:
             SitemapSource(lambda: Letters).make()
 
 
+def in_languages(*codes: str, items: Any = ("a",), **attributes: Any) -> type[Letters]:
+    """Return a class whose items have a path in each language."""
+
+    def location(self, item):
+        return f"/{get_language()}/{item}/"
+
+    own = {"location": location, "items": lambda self: items, **attributes}
+    return letters(i18n=True, alternates=True, languages=codes, **own)
+
+
 class TestLanguages:
     def test_a_language_that_no_crawler_reads_is_left_out_alone(self):
-        class Translated(Letters):
-            i18n = True
-            alternates = True
-            languages = ("de", "de-1996")
-
-            def items(self):
-                return ["a"]
-
-            def location(self, item):
-                return f"/{get_language()}/{item}/"
-
-        text, tally = read(Translated)
+        """Its own entry stays, and so do the links to the others."""
+        text, tally = read(in_languages("de", "de-1996"))
         assert text.count('hreflang="de"') == tally.entries == 2
         assert tally.dropped == 2
 
     def test_items_of_many_batches_keep_their_own_languages(self):
         """Also where one has the place in memory of another that is gone."""
 
-        class Translated(Letters):
-            i18n = True
-            alternates = True
-            languages = ("en-us", "de")
+        def location(self, item):
+            return f"/{get_language()}/{item[0]}/"
 
-            def items(self):
-                return ([number] for number in range(700))
-
-            def location(self, item):
-                return f"/{get_language()}/{item[0]}/"
-
-        lines = read(Translated)[0].splitlines()
-        assert len(lines) == 1_400
-        for number, line in enumerate(lines):
+        items = ([number] for number in range(700))
+        kind = in_languages(*CODES[:2], items=items, location=location)
+        lines = read(kind)[0]
+        assert lines.count("\n") == 1_400
+        for number, line in enumerate(lines.splitlines()):
             assert line.count(f"/{number // 2}/") == 3
 
     def test_each_language_of_an_item_is_asked_for_once(self):
         """contrib asks once for each pair of languages."""
         asked = []
 
-        class Translated(Letters):
-            i18n = True
-            alternates = True
-            x_default = True
-            languages = ("en-us", "de", "fr")
+        def location(self, item):
+            asked.append((item, get_language()))
+            return f"/{get_language()}/{item}/"
 
-            def location(self, item):
-                asked.append((item, get_language()))
-                return f"/{get_language()}/{item}/"
-
-        assert read(Translated)[1].entries == 9
+        own = {"items": "abc", "location": location, "x_default": True}
+        assert read(in_languages(*CODES, **own))[1].entries == 9
         assert len(asked) == len(set(asked)) == 9
 
     @pytest.mark.parametrize("error", [LookupError("no translation"), None])
     def test_a_language_without_a_location_is_left_out(self, error):
-        class Translated(Letters):
-            i18n = True
-            alternates = True
-            languages = ("en-us", "de", "fr")
+        """The entries of the other languages stay, and name each other alone."""
 
-            def items(self):
-                return ["a"]
+        def location(self, item):
+            if get_language() != "de":
+                return f"/{get_language()}/{item}/"
+            if error:
+                raise error
+            return None
 
-            def location(self, item):
-                if get_language() != "de":
-                    return f"/{get_language()}/{item}/"
-                if error:
-                    raise error
-                return None
-
-        text, tally = read(Translated)
+        text, tally = read(in_languages(*CODES, location=location))
         assert (tally.entries, tally.skipped, tally.dropped) == (2, 1, 0)
         assert re.findall('hreflang="(.*?)"', text) == ["en-us", "fr"] * 2
