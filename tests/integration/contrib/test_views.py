@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from inspect import signature
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 from urllib.parse import quote
 
@@ -32,9 +33,14 @@ from tests.support.shop import START, make_products, recreate_products
 from tests.support.testapp.models import Product, Shop
 
 from . import urls
-from .urls import patterns
 
 KINDS = [*zoo.BY_KEY, *zoo.BY_POSITION, *zoo.OWN_PAGES]
+
+
+def show(rows: int, kind: Any = zoo.Plain, **attributes: Any) -> None:
+    """Have products, and a sitemap of them."""
+    make_products(rows)
+    urls.sitemaps["products"] = type("Shown", (kind,), attributes)
 
 
 def entries(content: bytes) -> list[Listed]:
@@ -42,13 +48,7 @@ def entries(content: bytes) -> list[Listed]:
     if b"<url>" not in content:
         return []  # contrib answers with an empty urlset, which no schema accepts
     return [
-        Listed(
-            it.loc,
-            it.lastmod,
-            it.changefreq,
-            it.priority and str(float(it.priority)),
-            it.alternates,
-        )
+        replace(it, priority=it.priority and str(float(it.priority)))
         for it in read_urlset(content)
     ]
 
@@ -108,11 +108,11 @@ class TestAsContrib:
     @pytest.mark.parametrize("seed", range(12))
     def test_random_dicts_have_the_same_index_entries_and_headers(self, seed, client):
         chance = random.Random(seed)
-        for product in make_products(chance.choice([0, 5, 9, 9])):
-            product.updated_at = START - timedelta(minutes=chance.randrange(9_999))
-            product.created_on = date(2026, 1, chance.randint(1, 28))
-            product.popularity = chance.random()
-            product.save()
+        for row in make_products(chance.choice([0, 5, 9, 9])):
+            row.updated_at = START - timedelta(minutes=chance.randrange(9_999))
+            row.created_on = date(2026, 1, chance.randint(1, 28))
+            row.popularity = chance.random()
+            row.save()
         for number in range(chance.randint(1, 3)):
             urls.sitemaps[f"section-{number}"] = random_sitemap(chance)
         index, theirs = [client.get(f"/{it}/index.xml") for it in ("ours", "theirs")]
@@ -161,8 +161,7 @@ class TestAsContrib:
     def test_pages_that_do_not_exist_are_404_with_the_same_words(
         self, page, client, rf
     ):
-        make_products(4)
-        urls.sitemaps["products"] = type("Two", (zoo.Plain,), {"limit": 2})
+        show(4, zoo.Plain, limit=2)
         found = []
         for view in (ours.sitemap, contrib.sitemap):
             with pytest.raises(Exception) as caught:  # noqa: PT011 - its type is compared
@@ -187,8 +186,7 @@ class TestAsContrib:
             assert page.content.strip() == theirs.content.strip()
 
     def test_templates_of_the_project_are_used(self, client, settings, tmp_path):
-        make_products(1)
-        urls.sitemaps["products"] = zoo.Plain
+        show(1)
         (tmp_path / "sitemap.xml").write_text((tmp_path / "own.xml").read_text())
         page = client.get("/theirs/own.xml").content
         assert b"/products/product-00000/ Jan" in page
@@ -204,8 +202,7 @@ class TestAsContrib:
 
 @pytest.mark.parametrize("path", ["all.xml", "index.xml", "own.xml", "own-index.xml"])
 def test_a_crawler_that_has_it_gets_a_304(path, client):
-    make_products(2)
-    urls.sitemaps["products"] = zoo.Plain
+    show(2)
     first = client.get(f"/ours/{path}")
     has_it = {"if-none-match": first["ETag"]}
     again = client.get(f"/ours/{path}", headers=has_it)
@@ -220,8 +217,7 @@ def test_a_crawler_that_has_it_gets_a_304(path, client):
 @pytest.mark.parametrize("path", ["all.xml", "own.xml"])
 def test_a_304_is_not_kept_for_others(path, client):
     """By the decorator that Django's documentation puts around contrib's views."""
-    make_products(1)
-    urls.sitemaps["products"] = zoo.Plain
+    show(1)
     headers = {"if-none-match": client.get(f"/ours/{path}")["ETag"]}
     cached = f"/ours/cached/{path}"
     assert client.get(cached, headers=headers).status_code == 304
@@ -229,13 +225,14 @@ def test_a_304_is_not_kept_for_others(path, client):
         assert client.get(cached).status_code == 200
 
 
-def test_a_304_of_what_is_kept_takes_no_query(client, kept, django_assert_num_queries):
-    make_products(2)
-    urls.sitemaps["products"] = zoo.Plain
-    for path in ("/ours/all.xml", "/ours/index.xml"):
-        has_it = {"if-none-match": client.get(path)["ETag"]}
-        with django_assert_num_queries(0):
-            assert client.get(path, headers=has_it).status_code == 304
+@pytest.mark.parametrize("path", ["all.xml", "index.xml"])
+def test_a_304_of_what_is_kept_takes_no_query(
+    path, client, kept, django_assert_num_queries
+):
+    show(2)
+    has_it = {"if-none-match": client.get(f"/ours/{path}")["ETag"]}
+    with django_assert_num_queries(0):
+        assert client.get(f"/ours/{path}", headers=has_it).status_code == 304
 
 
 @pytest.mark.parametrize("use_tz", [False, True])
@@ -263,14 +260,11 @@ def test_the_index_writes_no_time_without_a_zone(client, settings, use_tz, is_ow
 
 def test_rows_under_new_keys_are_on_pages_that_are_kept_by_no_one(client, kept):
     """Pages of the plan that is kept are empty, and it is made anew."""
-    make_products(30)
-    urls.sitemaps["products"] = type("Small", (zoo.Plain,), {"limit": 10})
+    show(30, limit=10)
     client.get("/ours/sitemap-products.xml")
     recreate_products()
-    pages = [
-        locs(client.get(f"/ours/sitemap-products.xml?p={number}").content)
-        for number in (2, 3)
-    ]
+    path = "/ours/sitemap-products.xml?p="
+    pages = [locs(client.get(f"{path}{number}").content) for number in (2, 3)]
     assert list(map(len, pages)) == [10, 10]
     assert len({*pages[0], *pages[1]}) == 20
 
@@ -290,8 +284,7 @@ def test_an_index_names_no_edit_that_a_page_may_lack(client, kept, seconds, is_s
 @pytest.mark.parametrize("path", ["index.xml", "all.xml"])
 def test_contrib_need_not_be_installed(client, path, settings):
     """Its templates are found, and its view would answer 500."""
-    make_products(1)
-    urls.sitemaps["products"] = zoo.Plain
+    show(1)
     first = client.get(f"/ours/{path}")
     settings.TEMPLATES = []
     assert client.get(f"/ours/{path}").content == first.content
@@ -301,26 +294,20 @@ def test_contrib_need_not_be_installed(client, path, settings):
 
 def test_nothing_is_shared_between_hosts_schemes_and_languages(client, kept, settings):
     settings.MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware"]
-    make_products(1)
-    urls.sitemaps["products"] = zoo.Plain
-    found, path = {}, "/products/product-00000/"
-    for _ in range(2):
-        for host in ("one.example", "two.example"):
-            for secure in (False, True):
-                for language in ("en-us", "de"):
-                    headers = {"host": host, "accept-language": language}
-                    page = client.get("/ours/all.xml", headers=headers, secure=secure)
-                    url = f"http{'s' * secure}://{host}/{language}{path}"
-                    assert locs(page.content) == [url]
-                    index = client.get(
-                        "/ours/index.xml", headers=headers, secure=secure
-                    )
-                    (url,) = read_index(index.content)
-                    assert url.startswith(f"http{'s' * secure}://{host}/ours/")
-                    assert (
-                        found.setdefault(url + language, page["ETag"]) == page["ETag"]
-                    )
-    assert len(set(found.values())) == 8
+    show(1)
+    etags = {}
+    hosts, languages = ("one.example", "two.example"), ("en-us", "de")
+    for host, secure, language in 2 * [*product(hosts, (False, True), languages)]:
+        given = {"headers": {"host": host, "accept-language": language}}
+        origin = f"http{'s' * secure}://{host}"
+        page = client.get("/ours/all.xml", secure=secure, **given)
+        assert locs(page.content) == [f"{origin}/{language}/products/product-00000/"]
+        index = client.get("/ours/index.xml", secure=secure, **given)
+        (url,) = read_index(index.content)
+        assert url.startswith(f"{origin}/ours/")
+        first = etags.setdefault((origin, language), page["ETag"])
+        assert first == page["ETag"]
+    assert len(set(etags.values())) == 8
 
 
 @pytest.mark.parametrize("path", ["all.xml", "index.xml"])
@@ -370,31 +357,29 @@ def test_rows_that_cannot_be_listed_break_no_page(client, messages):
     assert messages("lastmod_failed")
 
 
-def test_items_that_fail_are_asked_for_again(client, messages):
+@pytest.mark.parametrize("path", ["all.xml", "index.xml"])
+def test_items_that_fail_are_asked_for_again(path, client, messages):
     class Broken(Sitemap):
         def items(self) -> Any:
             raise RuntimeError("no items")
 
     urls.sitemaps["broken"] = Broken
-    for path in ("/ours/all.xml", "/ours/index.xml"):
-        page = client.get(path)
-        assert (page.status_code, page["Retry-After"]) == (503, "120")
-        assert page["Cache-Control"] == "no-store"
+    page = client.get(f"/ours/{path}")
+    assert (page.status_code, page["Retry-After"]) == (503, "120")
+    assert page["Cache-Control"] == "no-store"
     assert "no items" in messages("live_failed")[0]
 
 
 def test_a_page_that_is_too_large_is_named(client, messages, monkeypatch):
     write = partial(write_document, max_bytes=400)
     monkeypatch.setattr(ours, "write_document", write)
-    make_products(4)
-    urls.sitemaps["products"] = zoo.Plain
+    show(4)
     assert client.get("/ours/all.xml").status_code == 503
     assert "more than 400 bytes in one file" in messages("live_failed")[0]
 
 
 def test_pages_are_read_by_key(client, django_assert_max_num_queries):
-    make_products(9)
-    urls.sitemaps["products"] = type("Two", (zoo.Ordered,), {"limit": 2})
+    show(9, zoo.Ordered, limit=2)
     with django_assert_max_num_queries(30) as queries:
         client.get("/ours/all.xml?p=4")
     read = [it["sql"] for it in queries.captured_queries if "slug" in it["sql"]]
@@ -404,8 +389,7 @@ def test_pages_are_read_by_key(client, django_assert_max_num_queries):
 
 def test_a_page_is_never_fuller_than_contribs(client, kept):
     """Rows that come after the pages were counted wait until they are again."""
-    make_products(3)
-    urls.sitemaps["products"] = type("Two", (zoo.Plain,), {"limit": 2})
+    show(3, zoo.Plain, limit=2)
     client.get("/ours/all.xml?p=1")
     make_products(5, first=3)
     assert len(locs(client.get("/ours/all.xml?p=2").content)) == 2
@@ -434,8 +418,7 @@ def test_odd_requests_are_refused_or_answered(client: Any, settings: Any) -> Non
     """Odd hosts, pages, methods and headers; every document that is sent is XML."""
     settings.SITEMAPS_PLUS = {"LIVE_CACHE_SECONDS": 60}
     settings.MIDDLEWARE = MIDDLEWARE
-    make_products(9)
-    urls.sitemaps["products"] = type("Four", (zoo.Plain,), {"limit": 4})
+    show(9, zoo.Plain, limit=4)
     urls.sitemaps["größe"] = zoo.OfNames
     chance, seen = random.Random(1), Counter[int]()
     headers = HEADERS | {"Host": (*HEADERS["Host"], "evil.example:99999")}
@@ -469,23 +452,23 @@ def found(settings: Any, *urlpatterns: Any) -> set[str]:
 
 
 @pytest.mark.usefixtures("bare")
-def test_it_needs_nothing_else(settings):
-    assert found(settings, *patterns(ours, "ours")) == set()
-    assert (
-        found(settings, django.urls.path("a.xml", cache_page(60)(ours.sitemap)))
-        == set()
-    )
-
-
-@pytest.mark.usefixtures("bare")
-def test_the_views_of_contrib_do_not_count(settings):
-    """There ours are not included, unless a view of the project's calls them."""
-    missing = {"W004", "W025", "W038"}
-    assert found(settings, *patterns(contrib, "theirs")) == missing
+@pytest.mark.parametrize(
+    ("urlpatterns", "ids"),
+    [
+        (urls.patterns(ours, "ours"), set()),
+        ([django.urls.path("a.xml", cache_page(60)(ours.sitemap))], set()),
+        # Unless a view of the project's calls ours.
+        (urls.patterns(contrib, "theirs"), {"W004", "W025", "W038"}),
+    ],
+    ids=["ours", "decorated", "theirs"],
+)
+def test_our_views_need_nothing_else(settings, urlpatterns, ids):
+    assert found(settings, *urlpatterns) == ids
 
 
 @pytest.mark.usefixtures("bare")
 def test_a_registered_section_needs_the_rest(settings, sections):
     """Its URLs, an origin, and a place for its files."""
     sections.register("names", Sitemap)
-    assert found(settings, *patterns(ours, "ours")) == {"E003", "W004", "W038"}
+    ids = found(settings, *urls.patterns(ours, "ours"))
+    assert ids == {"E003", "W004", "W038"}

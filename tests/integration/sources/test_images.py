@@ -100,12 +100,8 @@ def images_of(page: RenderedPage) -> list[list[str]]:
 
 
 SOURCES = [
-    PaintingSource,
-    ReprintSource,
-    AnnotationSource,
-    ExpressionSource,
-    InstanceSource,
-    FileSource,
+    *(PaintingSource, ReprintSource, AnnotationSource, ExpressionSource),
+    *(InstanceSource, FileSource),
 ]
 
 
@@ -114,11 +110,11 @@ class TestFiles:
     """However the source says it, the images are the same."""
 
     def test_each_is_where_its_storage_has_it(self, source):
+        """One query reads all, and no file is opened, since none is there."""
         page = render(source)
         assert images_of(page) == URLS
         assert (page.tally.entries, page.tally.dropped) == (len(NAMES), 0)
-
-    def test_one_query_reads_all(self, source):
+        assert plain(page) == plain(render(FileSource))
         assert len(queries_of(source, KeyRange())) == 1
 
     def test_a_storage_that_refuses_one_costs_one(self, source, monkeypatch):
@@ -129,10 +125,6 @@ class TestFiles:
         assert images_of(page)[:4] == [first, [], [], []]
         assert page.tally.dropped == 1
         assert "listed without images: OSError: d'or" in page.tally.problems[0]
-
-
-def test_the_bytes_are_those_of_the_way_row_by_row():
-    assert plain(render(PaintingSource)) == plain(render(FileSource))
 
 
 def test_files_of_many_rows():
@@ -213,10 +205,8 @@ class TestObjects:
         assert found[:2] == [[more], ["https://cdn.example/1.jpg", more]]
 
     def test_pages_of_several_rows_each_have_their_own(self, monkeypatch):
+        """Rows of other pages are not read."""
         keys = list(Reprint.objects.order_by("pk").values_list("pk", flat=True))
-        bounds = KeyRange(str(keys[1]), str(keys[3]))
-        page = render(PictureSource, bounds)
-        assert images_of(page) == [["https://cdn.example/1.jpg"], []]
         made, from_db = [], Picture.from_db.__func__
 
         def noting(kind: Any, db: Any, names: Any, values: Any, **options: Any) -> Any:
@@ -224,7 +214,8 @@ class TestObjects:
             return from_db(kind, db, names, values, **options)
 
         monkeypatch.setattr(Picture, "from_db", classmethod(noting))
-        render(PictureSource, bounds)
+        page = render(PictureSource, KeyRange(str(keys[1]), str(keys[3])))
+        assert images_of(page) == [["https://cdn.example/1.jpg"], []]
         assert made == ["1"]
 
     @pytest.mark.parametrize("is_filtered", [False, True])
@@ -256,27 +247,28 @@ class TestObjects:
 
 
 class TestPathsOnDisk:
+    """They are nobody's business, and no image has such a URL."""
+
     def test_a_field_of_paths_is_refused(self):
         Reprint.objects.update(scan="/srv/scans/a.jpg")
-        source = type("Scans", (ReprintSource,), {"images": "scan"})
-        page = render(source)
+        page = render(type("Scans", (ReprintSource,), {"images": "scan"}))
         assert images_of(page) == [[]] * len(NAMES)
         assert page.tally.dropped == len(NAMES)
         assert "path on the server's disk" in page.tally.problems[0]
 
     @pytest.mark.parametrize("is_list", [False, True])
     def test_a_path_below_media_root_is_refused(self, settings, is_list):
-        class Source(PaintingSource):
-            def images(self, painting: Painting) -> Any:
-                path = painting.photo.path if painting.slug == "slug-0" else "/a.png"
-                return [path] if is_list else path
+        def images(self, painting: Painting) -> Any:
+            path = painting.photo.path if painting.slug == "slug-0" else "/a.png"
+            return [path] if is_list else path
 
-        page = render(Source)
+        page = render(type("Mistaken", (PaintingSource,), {"images": images}))
         assert images_of(page)[:2] == [[], ["https://example.com/a.png"]]
         assert settings.MEDIA_ROOT in page.tally.problems[0]
         assert page.tally.dropped == 1
 
     def test_a_url_that_looks_like_one_is_listed(self, settings):
+        """Some have the same path as what is there."""
         settings.MEDIA_ROOT = settings.MEDIA_URL.rstrip("/")
         assert images_of(render(PaintingSource))[0] == URLS[0]
 

@@ -11,13 +11,13 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models.sql.compiler import SQLCompiler
 from django.urls import path
 
-from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
+from django_sitemaps_plus import Entry, ModelSource, Source, ViewSource
 from django_sitemaps_plus.contrib import views as drop_in
 from django_sitemaps_plus.sources import Reader, base, reader_of
 from django_sitemaps_plus.sources.reading import ModelReader
 from tests.support.builds import build_and_relay, build_fully
-from tests.support.documents import locs
-from tests.support.rendered import plain, plan_of, render
+from tests.support.documents import all_locs, locs
+from tests.support.rendered import pages_of, plain, plan_of, render
 from tests.support.shop import ProductSource, limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.urls import urlpatterns
@@ -26,43 +26,39 @@ pytestmark = pytest.mark.database
 
 
 class TestDatabases:
-    def test_using_names_the_database(self, other_database):
-        make_products(3)
-        Product.objects.using(other_database).create(slug="elsewhere")
-
-        class Source(ProductSource):
-            using = other_database
-
-        assert locs(plain(render(Source))) == [
-            "https://example.com/products/elsewhere/"
-        ]
-
-    def test_plans_are_made_on_the_same_database(self, other_database):
+    @pytest.fixture(autouse=True)
+    def elsewhere(self, other_database):
         for number in range(5):
-            Product.objects.using(other_database).create(slug=f"p-{number}")
-        assert len(plan_of(limited(2, using=other_database))) == 3
-        assert len(plan_of(limited(2))) == 1
+            Product.objects.using(other_database).create(slug=f"elsewhere-{number}")
+        Product.objects.using("default").create(slug="here")
 
-    def test_the_router_is_asked_where_rows_are_written(self, settings, other_database):
-        """A replica may lag, so db_for_write counts and db_for_read does not."""
-        settings.DATABASE_ROUTERS = [WritesElsewhere(other_database)]
-        Product.objects.using("default").create(slug="replica")
-        Product.objects.using(other_database).create(slug="primary")
-        assert locs(plain(render(ProductSource))) == [
-            "https://example.com/products/primary/"
+    @pytest.mark.parametrize("way", ["using", "router", "queryset"])
+    def test_the_database_of_rows_is_chosen(self, settings, other_database, way):
+        """A replica may lag, so db_for_write counts and db_for_read does not.
+
+        What get_queryset chooses goes before the router.
+        """
+        if way == "using":
+            source = limited(2, using=other_database)
+        elif way == "router":
+            source = limited(2)
+            settings.DATABASE_ROUTERS = [WritesTo(other_database)]
+        else:
+            rows = Product.objects.using(other_database).all()
+            source = limited(2, get_queryset=lambda self: rows)
+            settings.DATABASE_ROUTERS = [WritesTo("default")]
+        assert len(plan_of(source)) == 3
+        assert all_locs(pages_of(source)) == [
+            f"https://example.com/products/elsewhere-{number}/" for number in range(5)
         ]
 
-    def test_the_queryset_may_name_a_database_itself(self, settings, other_database):
-        Product.objects.using(other_database).create(slug="chosen")
-
-        class Source(ProductSource):
-            def get_queryset(self):
-                return Product.objects.using(other_database)
-
-        assert locs(plain(render(Source))) == ["https://example.com/products/chosen/"]
+    def test_else_the_default_is_read(self):
+        assert locs(plain(render(ProductSource))) == [
+            "https://example.com/products/here/"
+        ]
 
 
-class WritesElsewhere:
+class WritesTo:
     """A router that reads from a replica."""
 
     def __init__(self, alias: str) -> None:
@@ -85,22 +81,12 @@ NAMES = {
 } | {"queryset", "declaration", "uses_instances", "roomy", "items", "bounded_keys"}
 
 #: What is documented.
-DOCUMENTED = {
-    *vars(base.Source),
-    *vars(base.ModelSource),
-    *vars(base.ViewSource),
-}
+DOCUMENTED = {*vars(base.Source), *vars(base.ModelSource), *vars(base.ViewSource)}
 
 
 class Entries(Source):
     def entries(self, origin: str) -> list[Entry]:
         return [Entry(f"{origin}/{letter}/") for letter in "abc"]
-
-
-class Products(ModelSource):
-    model = Product
-    location = Route("product-detail", slug="slug")
-    lastmod = "updated_at"
 
 
 class Views(ViewSource):
@@ -112,13 +98,11 @@ def with_own_names(kind: type[Source], value: Any) -> type[Source]:
     return type(f"Own{kind.__name__}", (kind,), own)
 
 
-def test_readers_have_names_of_their_own():
-    assert {"count", "chunks", "key_space", "max_entries"} <= NAMES - DOCUMENTED
-
-
-@pytest.mark.parametrize("kind", [Entries, Products, Views])
+@pytest.mark.parametrize("kind", [Entries, ProductSource, Views])
 @pytest.mark.parametrize("value", [5, lambda self, *args: "mine"])
 def test_a_source_may_have_methods_of_any_name(kind, value, sections, client):
+    """Planned, served, built, and noticed as one without them."""
+    assert {"count", "chunks", "key_space", "max_entries"} <= NAMES - DOCUMENTED
     make_products(3)
     sections.register("plain", kind)
     sections.register("own", with_own_names(kind, value))
@@ -137,7 +121,7 @@ def test_a_source_may_have_methods_of_any_name(kind, value, sections, client):
 
 
 def test_the_reader_is_that_of_the_kind():
-    mixed = type("Mixed", (Products,), {"chunks": None})
+    mixed = type("Mixed", (ProductSource,), {"chunks": None})
     reader: Callable[..., Any] = reader_of
     assert type(reader(mixed())) is ModelReader
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -51,29 +52,10 @@ def read(source: Source, key_range: KeyRange | None = None) -> tuple[list[str], 
         return "".join(chunks).splitlines(), tally
 
 
-class TestExtensions:
-    def test_what_a_page_does_not_declare_is_left_out(self):
-        """A prefix without a namespace would break the page."""
-
-        class Pictures(Source):
-            extensions = ["image"]
-
-            def entries(self, origin: str) -> Iterator[Entry]:
-                url = f"{origin}/"
-                yield Entry(
-                    url, images=(Image(url),), alternates=(Alternate("de", url),)
-                )
-                yield Entry(url)
-
-        lines, tally = read(Pictures())
-        url = "<loc>https://shop.example/</loc>"
-        image = url.replace("loc", "image:loc")
-        assert lines == [
-            f"<url>{url}<image:image>{image}</image:image></url>",
-            f"<url>{url}</url>",
-        ]
-        assert (tally.entries, tally.dropped) == (2, 1)
-        assert "its source's extensions lack 'xhtml'" in tally.problems[0]
+def entries_of(make: Callable[[str], Any], **attributes: Any) -> Source:
+    """Return a source of the entries that are made for an origin."""
+    own = {"entries": lambda self, origin: make(origin), **attributes}
+    return type("Entries", (Source,), own)()
 
 
 class TestPages:
@@ -121,38 +103,47 @@ class TestEntries:
             Source().entries("https://shop.example")
 
     def test_one_of_another_origin_is_left_out(self):
-        class Foreign(Source):
-            def entries(self, origin):
-                yield Entry("https://other.example/", images=[Image(f"{origin}/a.jpg")])
-                yield Entry(f"{origin}/a")
-
-        lines, tally = read(Foreign())
+        lines, tally = read(
+            entries_of(
+                lambda origin: [Entry("https://a.example/"), Entry(f"{origin}/a")]
+            )
+        )
         assert lines == ["<url><loc>https://shop.example/a</loc></url>"]
         assert (tally.entries, tally.skipped) == (1, 1)
         assert "is not on https://shop.example" in tally.problems[0]
 
     def test_what_is_no_entry_is_left_out(self):
-        class Odd(Source):
-            def entries(self, origin):
-                return ["\u05d0", None, Entry(f"{origin}/a")]
-
-        lines, tally = read(Odd())
+        odd = entries_of(lambda origin: ["\u05d0", None, Entry(f"{origin}/a")])
+        lines, tally = read(odd)
         assert (len(lines), tally.skipped) == (1, 2)
         assert tally.problems[0].startswith("row '\u05d0' left out: ")
 
+    def test_what_a_page_does_not_declare_is_left_out(self):
+        """A prefix without a namespace would break the page."""
+        url = f"{SITE.origin}/"
+        pictured = Entry(url, images=[Image(url)], alternates=[Alternate("de", url)])
+        lines, tally = read(
+            entries_of(lambda origin: [pictured, Entry(url)], extensions=["image"])
+        )
+        loc = f"<loc>{url}</loc>"
+        image = loc.replace("loc", "image:loc")
+        assert lines == [
+            f"<url>{loc}<image:image>{image}</image:image></url>",
+            f"<url>{loc}</url>",
+        ]
+        assert (tally.entries, tally.dropped) == (2, 1)
+        assert "its source's extensions lack 'xhtml'" in tally.problems[0]
+
     def test_the_newest_lastmod_is_kept(self):
-        class Dated(Source):
-            def entries(self, origin):
-                for day in (5, 20, 7):
-                    yield Entry(f"{origin}/{day}", lastmod=date(2026, 11, day))
-                yield Entry(f"{origin}/none")
-
-        assert read(Dated())[1].newest == "2026-11-20"
+        days = [date(2026, 11, day) for day in (5, 20, 7)]
+        dated = entries_of(
+            lambda o: [Entry(f"{o}/", lastmod=it) for it in [*days, None]]
+        )
+        assert read(dated)[1].newest == "2026-11-20"
 
 
-class TestRepr:
-    def test_it_names_module_and_class(self):
-        assert repr(Numbers(1)) == f"<{__name__}.Numbers>"
+def test_its_repr_names_module_and_class():
+    assert repr(Numbers(1)) == f"<{__name__}.Numbers>"
 
 
 class Pages(ViewSource):
@@ -172,10 +163,9 @@ class TestViewSource:
         assert tally.entries == 3
 
     def test_a_view_that_does_not_reverse_is_left_out(self):
-        class Wrong(ViewSource):
-            views = ["home", "nowhere", ("product-detail", {"slug": "a b"}), "about"]
-
-        lines, tally = read(Wrong())
+        source = ViewSource()
+        source.views = ["home", "nowhere", ("product-detail", {"slug": "a b"}), "about"]
+        lines, tally = read(source)
         assert len(lines) == 2
         assert tally.skipped == 2
         assert "NoReverseMatch" in tally.problems[0]
@@ -240,26 +230,20 @@ def request_surroundings():
 
 
 @pytest.mark.usefixtures("request_surroundings")
-class TestRendering:
-    def test_everything_comes_from_settings_and_site(self, settings):
-        with surroundings(PREFIXED):
-            assert current() == ("en", UTC, settings.ROOT_URLCONF, "/app/")
-            assert reverse("about") == "/app/about/"
+def test_surroundings_come_from_settings_and_site(settings):
+    """The request goes on with what it had, also after an error."""
+    before = current()
+    assert before[0] == "fr"
+    with surroundings(PREFIXED):
+        assert current() == ("en", UTC, settings.ROOT_URLCONF, "/app/")
+        assert reverse("about") == "/app/about/"
+    assert current() == before
+    with pytest.raises(ZeroDivisionError), surroundings(PREFIXED):
+        raise ZeroDivisionError
+    assert current() == before
 
-    def test_everything_is_as_before_afterwards(self):
-        before = current()
-        with surroundings(PREFIXED):
-            pass
-        assert current() == before
-        assert before[0] == "fr"
 
-    def test_everything_is_as_before_after_an_error(self):
-        before = current()
-        with pytest.raises(ZeroDivisionError), surroundings(PREFIXED):
-            raise ZeroDivisionError
-        assert current() == before
-
-    def test_the_language_is_that_of_the_settings(self, settings):
-        settings.LANGUAGE_CODE = "de"
-        with surroundings(PREFIXED):
-            assert translation.get_language() == "de"
+def test_the_language_is_that_of_the_settings(settings):
+    settings.LANGUAGE_CODE = "de"
+    with surroundings(PREFIXED):
+        assert translation.get_language() == "de"
