@@ -47,8 +47,6 @@ class Deferred(Plain):
 
 
 class Methods(Plain):
-    """Everything by item."""
-
     def changefreq(self, item: Product) -> str | None:  # type: ignore[override]
         return "daily" if item.slug.endswith("2") else None
 
@@ -69,8 +67,6 @@ class Remembering(Plain):
 
 
 class DatesWithoutTime(Plain):
-    """A lastmod that is a date."""
-
     def lastmod(self, obj: Product) -> Any:
         return obj.created_on
 
@@ -82,15 +78,11 @@ class ConstantLastmod(Plain):
 
 
 class OfList(Plain):
-    """A list of objects."""
-
     def items(self) -> Any:
         return list(Product.objects.order_by("slug"))
 
 
 class OfNames(Sitemap):
-    """URL names, as for static views."""
-
     def items(self) -> Any:
         return ("home", "about", "contact")
 
@@ -99,8 +91,6 @@ class OfNames(Sitemap):
 
 
 class OfValues(Sitemap):
-    """Dictionaries."""
-
     def items(self) -> Any:
         return Product.objects.order_by("slug").values("slug", "updated_at")
 
@@ -112,8 +102,6 @@ class OfValues(Sitemap):
 
 
 class OfUnion(Plain):
-    """Two querysets in one."""
-
     def items(self) -> Any:
         low = Product.objects.order_by().filter(slug__lt="product-00003")
         high = Product.objects.order_by().filter(slug__gte="product-00003")
@@ -121,8 +109,6 @@ class OfUnion(Plain):
 
 
 class Sliced(Plain):
-    """The latest five."""
-
     def items(self) -> Any:
         return Product.objects.order_by("-slug")[:5]
 
@@ -164,16 +150,12 @@ class OwnPrivateUrls(OfList):
 
 
 class OwnPaginator(OfList):
-    """Decides itself how many make a page."""
-
     @property
     def paginator(self) -> Any:  # type: ignore[override]
         return Paginator(self._items(), 4, orphans=1)
 
 
 class InLanguages(Plain):
-    """An entry a language."""
-
     i18n = True
 
 
@@ -202,8 +184,6 @@ class LanguagesOfItems(WithDefault):
 
 
 class ListInLanguages(WithDefault):
-    """The same by position."""
-
     def items(self) -> Any:
         return list(Product.objects.order_by("slug"))
 
@@ -216,21 +196,9 @@ def generic(**arguments: Any) -> Any:
 
 #: Paged by the key of the rows.
 BY_KEY = [
-    Plain,
-    Plain(),
-    Ordered,
-    Deferred,
-    Methods,
-    Remembering,
-    DatesWithoutTime,
-    ConstantLastmod,
-    OwnLimit,
-    Http,
-    InLanguages,
-    WithAlternates,
-    WithDefault,
-    LanguagesOfItems,
-    generic,
+    *(Plain, Plain(), Ordered, Deferred, Methods, Remembering, DatesWithoutTime),
+    *(ConstantLastmod, OwnLimit, Http, InLanguages, WithAlternates, WithDefault),
+    *(LanguagesOfItems, generic),
 ]
 
 #: Paged by the position of the items.
