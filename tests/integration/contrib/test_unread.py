@@ -44,14 +44,13 @@ class OfTable(Lazy):
 
 @pytest.fixture
 def lazy(
-    sections: Any, settings: Any, monkeypatch: Any
+    sections: Any, configure: Any, monkeypatch: Any
 ) -> Iterator[Callable[[str], None]]:
     """Return what begins a process that has not read the dict yet."""
     module = ModuleType("project.lazy")
     module.sitemaps = OfTable()
     monkeypatch.setitem(sys.modules, "project.lazy", module)
-    given = {**settings.SITEMAPS_PLUS, "CONTRIB_SITEMAPS": "project.lazy.sitemaps"}
-    settings.SITEMAPS_PLUS = given
+    configure(CONTRIB_SITEMAPS="project.lazy.sitemaps")
 
     def begin(table: str) -> None:
         module.sitemaps.table = table

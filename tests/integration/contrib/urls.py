@@ -26,22 +26,16 @@ def patterns(views: Any, name: str) -> list[Any]:
     """Return the URLs of Django's documentation, below a name."""
     of_url = {"sitemaps": sitemaps}
     index = of_url | {"sitemap_url_name": name}
+    text, own = {"content_type": "text/plain"}, {"template_name": "own.xml"}
+    cached = cache_page(60)(views.sitemap)
     return [
         path(f"{name}/index.xml", views.index, index),
         path(f"{name}/all.xml", views.sitemap, of_url),
-        path(
-            f"{name}/text.xml", views.sitemap, of_url | {"content_type": "text/plain"}
-        ),
-        path(f"{name}/own.xml", views.sitemap, of_url | {"template_name": "own.xml"}),
-        path(
-            f"{name}/own-index.xml", views.index, index | {"template_name": "own.xml"}
-        ),
-        path(f"{name}/cached/all.xml", cache_page(60)(views.sitemap), of_url),
-        path(
-            f"{name}/cached/own.xml",
-            cache_page(60)(views.sitemap),
-            of_url | {"template_name": "own.xml"},
-        ),
+        path(f"{name}/text.xml", views.sitemap, of_url | text),
+        path(f"{name}/own.xml", views.sitemap, of_url | own),
+        path(f"{name}/own-index.xml", views.index, index | own),
+        path(f"{name}/cached/all.xml", cached, of_url),
+        path(f"{name}/cached/own.xml", cached, of_url | own),
         path(f"{name}/sitemap-<section>.xml", views.sitemap, of_url, name=name),
     ]
 

@@ -350,12 +350,15 @@ def test_a_class_that_works_when_rows_are_fetched(kind, books, sections, client)
     check()
 
 
+SLASHED = Concat(Value("/"), "slug", output_field=CharField())
+
+
 def test_declared_columns_of_such_a_class_stay_columns(books):
     """No instance is made, which would be told apart by its number."""
 
     class Columns(ModelSource):
         model = Book
-        location = Concat(Value("/"), "slug", output_field=CharField())
+        location = SLASHED
 
         def get_queryset(self):
             return Fetching(Book)
@@ -365,14 +368,14 @@ def test_declared_columns_of_such_a_class_stay_columns(books):
 
 def test_code_of_watch_may_return_such_a_class(books, publish):
     """Its keys are read without the class, so that only their pages are rendered."""
+    pk = books[5].pk
 
     class Watching(ModelSource):
         model = Book
         limit = 10
-        location = Concat(Value("/"), "slug", output_field=CharField())
+        location = SLASHED
         watch = {Author: lambda author: Fetching(Book).filter(author=author, pk__lt=pk)}
 
-    pk = books[5].pk
     section = publish(Watching)
     books[1].author.save()
     [report] = build_and_relay().sections

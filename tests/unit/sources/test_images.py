@@ -160,15 +160,9 @@ class TestFiles:
     @pytest.mark.parametrize("letter", ["n", "&", "\u00e9"])
     def test_a_url_of_2_047_characters_is_the_longest(self, letter):
         room = MAX_URL_LENGTH - len(f"{ORIGIN}/media/")
-        for length in (
-            room // 6,
-            room // 6 + 1,
-            room // 3,
-            room // 3 + 1,
-            room,
-            room + 1,
-        ):
+        for length in (room // 6, room // 3, room):
             self.compare(on("/media/"), [letter * length, "a.jpg"])
+            self.compare(on("/media/"), [letter * (length + 1), "a.jpg"])
 
     def test_a_field_may_read_files_instead_of_names(self):
         values = ["a", file("b"), b"c", mark_safe("d")]
@@ -237,14 +231,8 @@ class TestImages:
     def test_strings_are_written_together(self):
         """URLs of any host, paths and nothing are not handled row by row."""
         column = image_column(ORIGIN)
-        values = [
-            "/m/a.jpg",
-            "",
-            "https://cdn.example/\u00e9'",
-            "/m/?a=b&c=%C3%A9",
-            None,
-        ]
-        values += [f"{ORIGIN}/a", "http://a.example:80"]
+        values = ["/m/a.jpg", "", "https://cdn.example/\u00e9'", "/m/?a=b&c=%C3%A9"]
+        values += [None, f"{ORIGIN}/a", "http://a.example:80"]
         expected = [column.write(value) if value else "" for value in values]
         column = replace(column, write=Mock(side_effect=AssertionError))
         assert written(column, values) == (expected, [])

@@ -16,12 +16,7 @@ from django.utils import translation
 
 from django_sitemaps_plus.sources.route import Route
 
-from .zoo import (
-    ZOO,
-    in_languages,
-    surroundings,
-    view,
-)
+from .zoo import ZOO, in_languages, surroundings, view
 
 ENGLISH_FIRST, ALL_PREFIXED = in_languages(False), in_languages(True)
 
