@@ -347,10 +347,7 @@ def test_rows_that_cannot_be_listed_break_no_page(client, messages):
     urls.sitemaps["bad"] = Bad
     page = client.get("/ours/sitemap-bad.xml")
     assert page.status_code == 200
-    assert locs(page.content) == [
-        "http://testserver/%00%1B&%3C",
-        "http://testserver/3",
-    ]
+    assert locs(page.content) == ["http://testserver/%00%1B&%3C", "http://testserver/3"]
     assert any("a bug" in it for it in messages("row_skipped"))
     index = client.get("/ours/index.xml")
     assert read_index(index.content) == {"http://testserver/ours/sitemap-bad.xml": None}

@@ -23,14 +23,7 @@ from tests.support.documents import locs
 from tests.support.faults import fail_queries
 from tests.support.rendered import SITE, plain, queries_of, render
 from tests.support.shop import ProductSource, limited, make_products, product_urls
-from tests.support.testapp.models import (
-    Cafe,
-    Label,
-    Place,
-    PlaceProxy,
-    Product,
-    Shop,
-)
+from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product, Shop
 
 pytestmark = pytest.mark.database
 

@@ -43,12 +43,7 @@ from tests.support.builds import build_and_relay
 from tests.support.documents import locs, read_index, read_urlset
 from tests.support.joins import joined
 from tests.support.rendered import pages_of, plain, plan_of, render
-from tests.support.shop import (
-    START,
-    limited,
-    make_products,
-    product_urls,
-)
+from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Author, Book, Product, Tag
 
 pytestmark = pytest.mark.database

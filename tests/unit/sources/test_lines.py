@@ -22,11 +22,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.sources import dates
 from django_sitemaps_plus.sources.columns import DoubtError, called, constant
 from django_sitemaps_plus.sources.compiling import compile_lines
-from django_sitemaps_plus.sources.dates import (
-    date_column,
-    has_utc_text,
-    lastmod_text,
-)
+from django_sitemaps_plus.sources.dates import date_column, has_utc_text, lastmod_text
 from django_sitemaps_plus.sources.fields import COLUMNS, FIELDS
 from django_sitemaps_plus.sources.lines import (
     MAX_NAMED,
