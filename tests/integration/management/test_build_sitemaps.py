@@ -1,10 +1,12 @@
-"""``build_sitemaps``: what it takes, what it says and how it ends."""
+"""``build_sitemaps``: what it takes and says, how it ends, and ``--live``."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,13 +16,23 @@ from django.db.models.functions import Concat
 from django.test import override_settings
 
 from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.plan import replan
+from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.management import output
-from django_sitemaps_plus.models import INDEX, Change, Page, Section
-from tests.support.published import age, all_rows, objects, seen
-from tests.support.shop import limited, make_products
+from django_sitemaps_plus.models import INDEX, Change, Page, Publication, Section
+from django_sitemaps_plus.testing import RecordingEngine
+from django_sitemaps_plus.tracking.collecting import waiting_changes
+from tests.integration.diagnostics.rows import ENGINE
+from tests.integration.diagnostics.time import pass_time
+from tests.integration.diagnostics.time import run as prune
+from tests.support.builds import build_and_relay
+from tests.support.published import age, all_rows, files, objects, page_row, seen
+from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
 PATHS = ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-pages-1.xml")
+PAGES_FILE = "public/sitemap-pages-1.xml.gz"
 
 
 class Pages(ViewSource):
@@ -32,17 +44,16 @@ class Pages(ViewSource):
 @pytest.fixture(autouse=True)
 def registered(sections: Any) -> Any:
     """Have two sections."""
-    make_products(1_250)
-    sections.register("products", limited(500))
+    make_products(25)
+    sections.register("products", limited(10))
     sections.register("pages", Pages)
     return sections
 
 
-def run(*arguments: Any, **options: Any) -> tuple[str, str]:
-    """Run the command; return what it wrote to stdout and stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    call_command("build_sitemaps", *arguments, stdout=out, stderr=err, **options)
-    return out.getvalue(), err.getvalue()
+@pytest.fixture
+def run(run: Any) -> Callable[..., str]:
+    """Return what runs the command and gives what it prints."""
+    return partial(run, "build_sitemaps")
 
 
 class Terminal(io.StringIO):
@@ -53,10 +64,9 @@ class Terminal(io.StringIO):
 
 
 class TestOutput:
-    def test_it_ends_with_a_table(self):
+    def test_it_ends_with_a_table(self, run):
         """A line for each section while it works, then the table, then the index."""
-        out, err = run()
-        lines = out.splitlines()
+        lines = run().splitlines()
         assert lines[:2] == [
             "products: 3 of 3 pages rendered",
             "pages: 1 of 1 pages rendered",
@@ -64,13 +74,12 @@ class TestOutput:
         head = "section pages entries bytes gzipped rendered stored seconds"
         assert lines[2].split() == head.split()
         assert re.fullmatch(
-            r"products +3 +1,250 +[\d,]+ +[\d,]+ +3 +3 +\d+\.\d\d", lines[4]
+            r"products +3 +25 +[\d,]+ +[\d,]+ +3 +3 +\d+\.\d\d", lines[4]
         )
-        assert re.fullmatch(r"pages +1 +2 +[\d,]+ +[\d,]+ +1 +1 +\d+\.\d\d", lines[5])
+        assert re.fullmatch(r"pages +1 +2 +\d+ +\d+ +1 +1 +\d+\.\d\d", lines[5])
         assert re.fullmatch(r"Index of 4 pages published\. \d+\.\d\d s\.", lines[6])
-        assert err == ""
-        assert "\x1b" not in out
-        assert run(verbosity=0) == ("", "")
+        assert "\x1b" not in "".join(lines)
+        assert run(verbosity=0) == ""
 
     def test_a_terminal_gets_a_bar(self, monkeypatch, capsys):
         """With the extra ``cli``; lines without it; the table in both cases."""
@@ -83,81 +92,77 @@ class TestOutput:
         call_command("build_sitemaps", "--full", stdout=terminal)
         assert "products: 3 of 3 pages rendered" in terminal.getvalue()
 
-    def test_json_is_all_that_is_printed(self):
+    def test_json_is_all_that_is_printed(self, run):
         """With the rows that cannot be listed, whatever their text is."""
         Product.objects.filter(slug="product-00003").update(slug='"\x01é 🎉')
-        out, err = run("--json")
-        report = json.loads(out)
-        assert err == ""
+        report = json.loads(run("--json"))
         assert report["index_pages"] == 4
         assert report["is_dry_run"] is False
         products, pages = report["sections"]
         assert (products["section"], products["pages"]) == ("products", 3)
-        assert (products["entries"], products["stored"]) == (1_249, 3)
+        assert (products["entries"], products["stored"]) == (24, 3)
         assert products["skipped"] == 1
         assert "NoReverseMatch" in products["problems"][0]
         assert pages["entries"] == 2
 
-    def test_bad_rows_are_named(self):
-        Product.objects.filter(slug="product-00003").update(slug="no slug")
-        _, err = run()
-        assert "products: 1,249 of 1,250 entries listed, 0 values or rep" in err
-        assert "no slug" in err
-
-    def test_a_row_is_named_once_where_the_guard_has_its_page_rendered_twice(self):
+    def test_a_row_is_named_once_where_the_guard_has_its_page_rendered_twice(
+        self, run, registered
+    ):
+        registered.unregister("products")
+        registered.register("products", limited(500))
+        make_products(1_225, first=25)
         run()
         few = Product.objects.filter(slug__lt="product-00080")
         few.update(slug=Concat(Value("no "), "slug"))
-        found = json.loads(run("--full", "--json")[0])["sections"][0]["problems"]
-        assert len(found) == len({*found}) == 20
+        *_, products = json.loads(run("--full", "--json"))["sections"]
+        assert len(products["problems"]) == len({*products["problems"]}) == 20
 
-    def test_strict_fails_while_something_is_left_out(self):
+    def test_strict_fails_while_something_is_left_out(self, run):
         """Also where this run rendered nothing; all else is published."""
         Product.objects.filter(slug="product-00003").update(slug="no slug")
-        assert "Index of 4 pages published" in run()[0]
+        said = run()
+        assert "Index of 4 pages published" in said
+        assert "products: 24 of 25 entries listed, 0 values or rep" in said
+        assert "no slug" in said
         for arguments in (["--strict"], ["--strict", "--dry-run"]):
-            with pytest.raises(CommandError, match="products: 1,249 of 1,250 entries"):
+            with pytest.raises(CommandError, match="products: 24 of 25 entries"):
                 run(*arguments)
         run("pages", "--strict")
         Product.objects.filter(slug="no slug").update(slug="product-00003")
         run("--full", "--strict")
 
 
-class TestDryRun:
-    def test_a_first_one_changes_nothing(self):
-        """Neither a row nor a file is made; its table says what a build would do."""
-        out, _ = run("--dry-run")
-        assert "Nothing was stored (--dry-run)" in out
-        assert re.search(r"products +3 +1,250 +[\d,]+ +[\d,]+ +3 +3 ", out)
-        assert not Section.objects.exists()
-        assert not Page.objects.exists()
-        assert objects() == {}
+def test_a_dry_run_changes_nothing(run, client):
+    """Its table says what a build would do: of the first, and of a later one."""
 
-    def test_a_later_one_changes_nothing(self, client):
-        """Though there is something new to publish, and changes to be read."""
-        run()
-        age()
-        Product.objects.all().delete()
-        before = everything(client)
-        assert Change.objects.exists()
-        report = json.loads(run("--dry-run", "--json")[0])
-        assert report["is_dry_run"] is True
-        assert report["sections"][0]["entries"] == 0
-        assert everything(client) == before
+    def everything() -> tuple[Any, ...]:
+        return all_rows(), objects(), seen(client, *PATHS)
 
-
-def everything(client: Any) -> tuple[Any, ...]:
-    return all_rows(), objects(), seen(client, *PATHS)
+    before = everything()
+    said = run("--dry-run")
+    assert "Nothing was stored (--dry-run)" in said
+    assert re.search(r"products +3 +25 +[\d,]+ +[\d,]+ +3 +3 ", said)
+    assert everything() == before
+    assert objects() == {}
+    run()
+    age()
+    Product.objects.all().delete()
+    before = everything()
+    assert Change.objects.exists()
+    report = json.loads(run("--dry-run", "--json"))
+    assert report["is_dry_run"] is True
+    assert report["sections"][0]["entries"] == 0
+    assert everything() == before
 
 
 class TestArguments:
-    def test_sections_are_chosen_by_name(self):
-        out, _ = run("pages")
-        assert "products" not in out
-        assert "some section has never been built" in out
+    def test_sections_are_chosen_by_name(self, run):
+        said = run("pages")
+        assert "products" not in said
+        assert "some section has never been built" in said
         planned = Section.objects.exclude(name=INDEX)
         assert list(planned.values_list("name", flat=True)) == ["pages"]
-        assert "Index of 4 pages" in run("pages", "products")[0]
+        assert "Index of 4 pages" in run("pages", "products")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
@@ -168,9 +173,12 @@ class TestArguments:
                 ([f"--workers={number}"], "not a number from 1 to 64")
                 for number in ("0", "65", "two", "²", "")
             ],
+            (["--live"], "Name the sections to serve live: products, pages"),
+            (["--live", "offers"], "'offers'. Registered are: products, pages"),
+            (["--live", "products", "--dry-run"], "not allowed with argument"),
         ],
     )
-    def test_what_cannot_be_is_refused(self, arguments, said):
+    def test_what_cannot_be_is_refused(self, run, arguments, said):
         with pytest.raises(CommandError, match=said):
             run(*arguments)
         assert objects() == {}
@@ -186,13 +194,133 @@ class TestArguments:
             ),
         ],
     )
-    def test_settings_that_cannot_work_are_named(self, given, said):
+    def test_settings_that_cannot_work_are_named(self, run, given, said):
         with override_settings(**given), pytest.raises(CommandError, match=said):
             run()
 
-    def test_no_section_at_all(self, registered):
+    def test_no_section_at_all(self, run, registered):
         """A forgotten decorator is not a build that worked."""
         for name in list(registered):
             registered.unregister(name)
         with pytest.raises(CommandError, match="No section is registered"):
             run()
+
+
+def public() -> set[str]:
+    """Return the public names."""
+    return {name for name in files() if name.startswith("public/sitemap")}
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+class TestLive:
+    """``--live``: a section goes back to live serving."""
+
+    @pytest.fixture(autouse=True)
+    def built(self, registered: Any) -> None:
+        """Build all, and have a change wait."""
+        build_and_relay()
+        build_and_relay()
+        Product.objects.get(slug="product-00003").save()
+
+    def test_it_answers_live_at_once(self, run, client, crawl):
+        """With the change that no build has seen; the other section stays."""
+        other = client.get("/sitemap-pages-1.xml").headers["ETag"]
+        assert Change.objects.exists()
+        assert "products is served live" in run("--live", "products")
+        Product.objects.filter(slug="product-00004").delete()
+        pages = crawl()
+        assert [*pages] == [f"/sitemap-products-{n}.xml" for n in (1, 2, 3)] + [
+            PATHS[2]
+        ]
+        assert sum(map(len, pages.values())) == 24 + 2
+        assert "Last-Modified" not in client.get("/sitemap-products-1.xml").headers
+        assert client.get("/sitemap-products-4.xml").status_code == 404
+        assert client.get("/sitemap-pages-1.xml").headers["ETag"] == other
+
+    def test_nothing_of_it_is_left_and_it_can_be_built_again(self, run):
+        """Neither rows nor public names: the index is rendered until all is built."""
+        run("--live", "products")
+        assert set(Page.objects.values_list("section__name", "number")) == {
+            (INDEX, 0),
+            ("pages", 1),
+        }
+        assert public() == {PAGES_FILE}
+        assert "some section has never been built" in run("pages")
+        assert public() == {PAGES_FILE}
+        pass_time()
+        prune()
+        assert {name.split("/")[1] for name in objects()} == {"pages"}
+        assert "Index of 4 pages published" in run()
+        assert len(public()) == 5
+        assert page_row("products", 3).object
+
+    def test_what_nothing_reads_any_more_does_not_wait(self, run):
+        """Processes that have known the section as built record more of it."""
+        assert waiting_changes(["products"])["products"][0] == 1
+        run("--live", "products")
+        Product.objects.get(slug="product-00005").save()
+        assert Change.objects.count() == 2
+        assert waiting_changes(["products"]) == {}
+        pass_time()
+        prune()
+        assert Change.objects.count() == 2
+        Change.objects.update(at=Page.objects.values("published_at")[:1])
+        prune()
+        assert not Change.objects.exists()
+
+    def test_a_builder_at_work_loses_its_claim(self, registered, crawl):
+        """Whatever it renders is not published, and its build ends well."""
+        is_first = [True]
+
+        def lastmod(self, product):
+            if is_first.pop() if is_first else False:
+                serve_live(["products"])
+            return product.updated_at
+
+        registered.unregister("products")
+        registered.register("products", limited(10, lastmod=lastmod))
+        report = build(["products"])
+        assert not is_first
+        assert report.problems == []
+        assert not Page.objects.filter(section__name="products").exists()
+        assert public() == {PAGES_FILE}
+        assert len(crawl()) == 4
+
+    def test_a_builder_that_is_about_to_replan_leaves_it_live(
+        self, registered, crawl, monkeypatch
+    ):
+        """A new plan alone would keep its pages from being served."""
+        real = replan.first_plan
+
+        def first_plan(*args: Any) -> Any:
+            serve_live(["products"])
+            return real(*args)
+
+        monkeypatch.setattr(replan, "first_plan", first_plan)
+        registered.unregister("products")
+        registered.register("products", limited(5))
+        build(["products"], replan=True)
+        assert not Page.objects.filter(section__name="products").exists()
+        assert len(crawl()) == 6
+
+    def test_engines_are_notified_of_what_was_published(self, run, configure):
+        """And of a removed URL, whose publication waits."""
+        configure(ENGINES={"one": ENGINE}, NOTIFY=True)
+        RecordingEngine.clear()
+        Product.objects.get(slug="product-00007").delete()
+        build()
+        assert Publication.objects.exists()
+        run("--live", "products")
+        assert not Publication.objects.exists()
+        call_command("notify_search_engines", verbosity=0)
+        assert product_urls([7])[0] in RecordingEngine.told()
+        RecordingEngine.clear()
+
+    def test_a_section_that_is_too_large_stays_built(self, run, configure):
+        """Live it would be served nowhere."""
+        configure(LIVE_MAX_ROWS=10)
+        before = public()
+        with pytest.raises(CommandError, match=r"more than 10 rows.*LIVE_MAX_ROWS"):
+            run("--live", "products")
+        assert public() == before

@@ -1,10 +1,12 @@
-"""``sitemap_status``: how sections and engines are, and where one needs a person."""
+"""``sitemap_status``: how sections and engines are, once or as they are watched."""
 
 from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,22 +18,10 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.management.commands import sitemap_status
-from django_sitemaps_plus.models import (
-    INDEX,
-    MAX_ATTEMPTS,
-    Change,
-    Delivery,
-    EngineHost,
-    Hold,
-    Page,
-    Section,
-)
-from django_sitemaps_plus.models.deliveries import hash_target
-from tests.support.builds import build_fully
+from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Change, Hold, Page, Section
+from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.faults import fail_queries
-from tests.support.shop import limited, make_products
-
-from .notifying import FeedEngine
+from tests.support.shop import limited
 
 #: How many seconds ago each was, of a section that is unwell.
 AGES = {
@@ -45,11 +35,13 @@ AGES = {
 HEAD = ["engine", "waiting", "rejected", "parked", "failing", "oldest"]
 
 
-def shown(**options: Any) -> str:
-    """Return what the command writes."""
-    out = io.StringIO()
-    call_command("sitemap_status", stdout=out, **options)
-    return out.getvalue()
+CLEAR = "\x1b[2J\x1b[H"
+
+
+@pytest.fixture
+def shown(run: Any) -> Callable[..., str]:
+    """Return what gives what the command writes."""
+    return partial(run, "sitemap_status")
 
 
 def test_help_says_what_the_columns_mean():
@@ -61,12 +53,9 @@ def test_help_says_what_the_columns_mean():
 
 class TestSections:
     @pytest.fixture
-    def pages(self, sections: Any) -> Any:
+    def pages(self, shop: Any) -> Any:
         """Publish six pages."""
-        make_products(58)
-        sections.register("products", limited(10))
-        build_fully()
-        return Page.objects.filter(section__name="products")
+        return Page.objects.filter(section=shop(58))
 
     @pytest.fixture
     def unwell(self, pages: Any, monkeypatch: Any) -> Any:
@@ -90,7 +79,7 @@ class TestSections:
             Change.objects.create(section="products", kind="key", low=key, at=at)
         return pages
 
-    def test_one_that_was_never_built_is_live(self, sections):
+    def test_one_that_was_never_built_is_live(self, sections, shown):
         sections.register("products", limited(10))
         assert shown().split()[-11:-8] == ["products", "live", "-"]
         assert json.loads(shown(json=True))["sections"][0]["live"] is True
@@ -149,134 +138,203 @@ class TestSections:
             "fault_since": None,
         }
 
-    def test_what_waits_for_too_long_may_need_a_person(self, pages):
+    def test_what_waits_for_too_long_may_need_a_person(self, pages, shown):
         """As where workers have died: the oldest change, and the last build."""
         hour_ago = timezone.now() - timedelta(hours=1)
         Change.objects.create(section="products", kind="key", low="1", at=hour_ago)
         shown()
         shown(max_age=7_200)
-        with pytest.raises(
-            CommandError, match=r"products: The oldest.* for 1 hour: .* 10 min"
-        ):
+        said = r"products: The oldest.* for 1 hour: .* 10 min"
+        with pytest.raises(CommandError, match=said):
             shown(max_age=600)
         Change.objects.all().delete()
         shown(max_age=600)
         Section.objects.filter(name="products").update(schedule_checked_at=hour_ago)
-        with pytest.raises(
-            CommandError, match="products: The last build was made 1 hour"
-        ):
+        said = "products: The last build was made 1 hour"
+        with pytest.raises(CommandError, match=said):
             shown(max_age=600)
         build()
         shown(max_age=600)
 
-    def test_a_database_that_cannot_be_read_is_another_status(self):
+    @pytest.mark.parametrize("error", [OperationalError, ProgrammingError])
+    def test_a_database_that_cannot_be_read_is_another_status(self, shown, error):
         """Whether it is away or not migrated: 2, in one sentence with the reason."""
-        for error in (OperationalError, ProgrammingError):
-            with (
-                fail_queries(lambda sql: "sitemaps_plus" in sql, error=error),
-                pytest.raises(CommandError, match="The state is unknown") as raised,
-            ):
-                shown()
-            assert raised.value.returncode == 2
-
-    def test_one_that_is_held_or_has_no_source_needs_a_person(self, pages, sections):
-        Section.objects.filter(name="products").update(hold_reason="too few")
-        with pytest.raises(CommandError, match="too few"):
+        with (
+            fail_queries(lambda sql: "sitemaps_plus" in sql, error=error),
+            pytest.raises(CommandError, match="The state is unknown") as raised,
+        ):
             shown()
-        sections.unregister("products")
-        with pytest.raises(CommandError, match="no longer registered"):
-            shown()
+        assert raised.value.returncode == 2
 
-    def test_an_index_that_is_parked_needs_a_person(self, pages):
+    def test_an_index_that_is_parked_needs_a_person(self, pages, run):
         """Both commands say what to do; a dirty one alone is about to be built."""
         index = Page.objects.filter(section__name=INDEX)
         index.update(wanted=9)
-        shown()
+        run("sitemap_status")
         index.update(
             attempts=MAX_ATTEMPTS, tried=9, not_before=Now() + timedelta(hours=1)
         )
         for command in ("build_sitemaps", "sitemap_status"):
             with pytest.raises(CommandError, match=r"sitemap\.xml is not.*--full"):
-                call_command(command, json=True, stdout=io.StringIO())
-        call_command("build_sitemaps", full=True, verbosity=0)
-        shown()
-
-
-def deliver(path: str, engine: str = "one", **fields: Any) -> None:
-    """Add a URL that an engine is to be told of."""
-    url = f"https://example.com/{path}"
-    usual = {"site": "default", "host": "example.com", "wanted": 1}
-    Delivery.objects.create(
-        **{**usual, **fields}, engine=engine, target=url, target_hash=hash_target(url)
-    )
-
-
-def know(**fields: Any) -> None:
-    """Add what is known of an engine."""
-    usual = {"site": "default", "engine": "one", "host": "example.com"}
-    EngineHost.objects.create(**{**usual, **fields})
+                run(command, json=True)
+        run("build_sitemaps", full=True)
+        run("sitemap_status")
 
 
 class TestEngines:
     @pytest.fixture(autouse=True)
     def engines(self, configure: Any, sections: Any) -> None:
         """Have one engine, which is not told of anything: this is a test."""
-        one = {"BACKEND": f"{FeedEngine.__module__}.FeedEngine"}
-        configure(ENGINES={"one": one})
+        class_ = "tests.integration.notifications.engines.ConsoleEngine"
+        configure(ENGINES={"one": {"BACKEND": class_}})
 
-    def lines(self) -> list[list[str]]:
-        """Return the words of the command's lines about engines."""
-        found = [line.split() for line in shown().splitlines()]
-        return found[found.index(HEAD) + 2 :]
+    @pytest.fixture
+    def lines(self, shown: Any) -> Callable[[], list[list[str]]]:
+        """Return what gives the words of the command's lines about engines."""
 
-    def test_one_that_was_told_nothing_yet(self, settings):
+        def lines() -> list[list[str]]:
+            found = [line.split() for line in shown().splitlines()]
+            return found[found.index(HEAD) + 2 :]
+
+        return lines
+
+    def test_one_that_was_told_nothing_yet(self, lines, shown, configure):
         """It is shown since the settings name it; without engines there is no table."""
-        assert self.lines() == [["one", "0", "0", "0", "0", "-"]]
-        settings.SITEMAPS_PLUS = {"BASE_URL": "https://example.com"}
+        assert lines() == [["one", "0", "0", "0", "0", "-"]]
+        configure(ENGINES={})
         assert "engine" not in shown()
 
-    def test_what_waits_is_counted(self):
+    def test_what_waits_is_counted(self, lines, shown):
         """And how long the oldest has waited; not what was told, or of other sites."""
         now = timezone.now()
         deliver("a", changed_at=now - timedelta(hours=1))
         deliver("b", changed_at=now)
         deliver("c", sent=1, changed_at=now - timedelta(days=1))
         deliver("d", site="other")
-        with pytest.raises(
-            CommandError, match=r"one: The oldest .*: longer than 10 min"
-        ):
+        said = r"one: The oldest .*: longer than 10 min"
+        with pytest.raises(CommandError, match=said):
             shown(max_age=600)
-        ((name, waiting, *_, age, unit),) = self.lines()
+        ((name, waiting, *_, age, unit),) = lines()
         assert (name, waiting, unit) == ("one", "2", "s")
         assert 3_600 <= int(age.replace(",", "")) < 7_200
 
-    def test_one_that_fails_needs_nobody(self):
-        """It is tried again by itself, and shown."""
+    def test_one_that_fails_needs_nobody(self, lines):
+        """It is tried again by itself, and shown; so is one of the past."""
         deliver("a")
-        know(failures=3, error="it is down")
-        assert self.lines()[0][:5] == ["one", "1", "0", "0", "1"]
-
-    def test_one_that_is_parked_or_rejects_a_target_needs_a_person(self):
-        know(parked_reason="the key is wrong")
-        with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
-            shown()
-        deliver("a", dead_since=timezone.now(), error="no such URL")
-        said = "Rejected targets: 1. no such URL.*--retry"
-        with pytest.raises(CommandError, match=said):
-            shown()
-
-    def test_one_of_the_past_is_shown(self):
-        """As long as something was submitted to it."""
-        know(engine="old")
         deliver("a", engine="old")
-        assert [line[:2] for line in self.lines()] == [["old", "1"], ["one", "0"]]
+        know(failures=3, error="it is down")
+        know(engine="old")
+        assert [line[:5] for line in lines()] == [
+            ["old", "1", "0", "0", "0"],
+            ["one", "1", "0", "0", "1"],
+        ]
 
-    def test_what_one_says_of_a_feed_is_shown(self):
+    def test_what_one_says_of_a_feed_is_shown(self, lines, shown):
         """Beside our own numbers; not of a feed that has gone."""
-        deliver("sitemap.xml", is_feed=True, sent=1, feedback={"warnings": 3})
+        feed = "https://example.com/sitemap.xml"
+        deliver(feed, is_feed=True, sent=1, feedback={"warnings": 3})
         deliver("gone.xml", is_feed=True, wanted=0, feedback={"errors": 5})
-        [_, said] = self.lines()
-        line = 'one says of https://example.com/sitemap.xml: {"warnings": 3}'
-        assert said == line.split()
+        [_, said] = lines()
+        assert said == f'one says of {feed}: {{"warnings": 3}}'.split()
         (one,) = json.loads(shown(json=True))["engines"]
-        assert one["feedback"] == {"https://example.com/sitemap.xml": {"warnings": 3}}
+        assert one["feedback"] == {feed: {"warnings": 3}}
+
+
+class Terminal(io.StringIO):
+    """A terminal, as far as a command can see."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class TestWatching:
+    @pytest.fixture(autouse=True)
+    def built(self, configure: Any, shop: Any) -> None:
+        """Publish a section, and have engines of which one is parked."""
+        configure(ENGINES={"fine": ENGINE, "refused": ENGINE})
+        shop(3)
+        know(engine="refused", parked_reason="the key")
+
+    @pytest.fixture
+    def rounds(self, monkeypatch: Any) -> Callable[..., list[int]]:
+        """Return what sets what happens after each round; at the end is Ctrl-C."""
+        # Which would end the transaction of the test.
+        closed = list[bool]()
+        close = "close_old_connections"
+        monkeypatch.setattr(sitemap_status, close, lambda: closed.append(True))
+
+        def rounds(*events: Callable[[], object]) -> list[int]:
+            left, waited = iter(events), list[int]()
+
+            def sleep(seconds: int) -> None:
+                waited.append(seconds)
+                assert len(closed) == len(waited)
+                event = next(left, None)
+                if event is None:
+                    raise KeyboardInterrupt
+                event()
+
+            monkeypatch.setattr(sitemap_status, "sleep", sleep)
+            return waited
+
+        return rounds
+
+    def test_it_shows_all_anew_until_ctrl_c(self, rounds):
+        """With problems below the tables; then it ends as if all were well."""
+        pages, out = Page.objects.filter(section__name="products"), Terminal()
+        pages.update(wanted=9, attempts=MAX_ATTEMPTS, error="it broke")
+        waited = rounds(lambda: pages.update(wanted=1, built=1, attempts=0, error=""))
+        call_command("sitemap_status", "--watch", stdout=out)
+        before, first, second = out.getvalue().split(CLEAR)
+        assert before == ""
+        assert "products: Given up for now: 1" in first
+        assert "it broke" not in second
+        for text in (first, second):
+            assert text.splitlines()[-1].startswith("refused: Not notified: ")
+        assert waited == [2, 2]
+
+    def test_it_outlives_a_database_that_is_away(self, rounds):
+        """The state is known again as soon as it is back."""
+        outage, out = fail_queries(lambda sql: "sitemaps_plus" in sql), io.StringIO()
+        waited = rounds(outage.__enter__, lambda: outage.__exit__(None, None, None))
+        call_command("sitemap_status", watch=7, stdout=out)
+        assert out.getvalue().count("The state is unknown: OperationalError") == 1
+        assert out.getvalue().count("products") == 2
+        assert "\x1b" not in out.getvalue()
+        assert waited == [7, 7, 7]
+
+    def test_ctrl_c_ends_a_round_as_well(self, shown):
+        """Not only the pause."""
+
+        def press(sql: str) -> bool:
+            raise KeyboardInterrupt
+
+        hit = pytest.raises(AssertionError, match="no query was hit")
+        with hit, fail_queries(press):
+            shown(watch=1)
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--watch", "--json"], "Leave out --json"),
+            (["--watch", "0"], "'0' is not a whole number, 1 or more"),
+            (["--watch", "soon"], "'soon' is not a whole number"),
+        ],
+    )
+    def test_what_cannot_be_watched_is_refused(self, rounds, shown, arguments, said):
+        waited = rounds()
+        with pytest.raises(CommandError, match=said):
+            shown(*arguments)
+        assert waited == []
+
+    def test_sites_are_watched_together(self, rounds, configure, shown):
+        """Their tables first, then the problems of all."""
+        sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
+        configure(BASE_URL=None, SITES=sites)
+        for site in sites:
+            know(site=site, engine="fine", parked_reason="the key")
+        rounds()
+        text = shown(watch=1)
+        words = ("Site shop", "Site blog", "shop: fine", "blog: fine")
+        places = [text.index(it) for it in words]
+        assert places == sorted(places)
