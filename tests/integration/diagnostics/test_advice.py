@@ -30,18 +30,9 @@ class Plain(ModelSource):
     model = Product
 
 
-class Named(Plain):
-    """Two methods."""
-
-    def location(self, product: Product) -> str:
-        return product.get_absolute_url()
-
-    def priority(self, product: Product) -> float:
-        return 0.5
-
-
-class Pages(ViewSource):
-    views = ("home",)
+def plain(**attributes: Any) -> type[Plain]:
+    """Return that source with other attributes."""
+    return type("Changed", (Plain,), attributes)
 
 
 class OwnPages(zoo.OwnPaginator):
@@ -51,9 +42,19 @@ class OwnPages(zoo.OwnPaginator):
         return Product.objects.order_by("pk")
 
 
-class Entries(Source):
-    def entries(self, origin: str) -> Any:
-        yield Entry(f"{origin}/home/")
+def own_url(self: Any, product: Product) -> str:
+    """Be the method of a source."""
+    return product.get_absolute_url()
+
+
+def half(self: Any, product: Product) -> float:
+    """Be another method of it."""
+    return 0.5
+
+
+def one_entry(self: Any, origin: str) -> Any:
+    """Be all entries of a source."""
+    yield Entry(f"{origin}/home/")
 
 
 @pytest.fixture(autouse=True)
@@ -93,13 +94,8 @@ def line_at(line_of: Any, settings: Any) -> Callable[..., str | None]:
 
     def line_at(model: Any, pattern: Any, arguments: Callable[[Any], Any]) -> Any:
         settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": [pattern]})
-
-        class Located(ModelSource):
-            def location(self, row: Any) -> str:
-                return reverse("row", kwargs=arguments(row))
-
-        Located.model = model
-        return line_of(Located)
+        located = {"location": lambda _, row: reverse("row", kwargs=arguments(row))}
+        return line_of(plain(model=model, **located))
 
     return line_at
 
@@ -123,12 +119,12 @@ class TestForms:
                 "instances: get_languages",
             ),
             (Plain, "instances: get_absolute_url"),
-            (Named, "instances: location, priority"),
+            (plain(location=own_url, priority=half), "instances: location, priority"),
             (zoo.Plain, "contrib class, by key"),
             (zoo.OfList, "contrib class, by position"),
             (zoo.OwnUrls, "contrib class with its own paging"),
-            (Pages, "views"),
-            (Entries, "entries()"),
+            (type("Pages", (ViewSource,), {"views": ("home",)}), "views"),
+            (type("Entries", (Source,), {"entries": one_entry}), "entries()"),
         ],
     )
     def test_each_is_named_and_measured(self, advice_on, source, form):
@@ -139,7 +135,6 @@ class TestForms:
         assert found.entries_per_second > 0
 
     def test_a_section_without_rows_has_no_speed(self, advice_on):
-        """It has a form nevertheless."""
         found = advice_on(Plain)
         assert found.form.startswith("instances")
         assert (found.entries_per_second, found.problem) == (None, "")
@@ -153,15 +148,12 @@ class TestForms:
         monkeypatch.setattr(advice, "SAMPLE_ENTRIES", 20)
         seen = set()
 
-        class Small(Plain):
-            limit = 10
-            languages = codes
+        def location(self: Any, product: Product) -> str:
+            seen.add(product.pk)
+            return product.get_absolute_url()
 
-            def location(self, product: Product) -> str:
-                seen.add(product.pk)
-                return product.get_absolute_url()
-
-        assert advice_on(Small).problem == ""
+        source = plain(limit=10, languages=codes, location=location)
+        assert advice_on(source).problem == ""
         assert len(seen) == rows
 
 
@@ -197,12 +189,8 @@ class TestSuggestions:
     def test_another_url_of_one_row_gives_none(self, advice_on, change):
         """Every row of the sample counts, also one that the route alone would list."""
         make_products(5)
-
-        class Changed(Plain):
-            def location(self, product: Product) -> Any:
-                return change(product.get_absolute_url())
-
-        found = advice_on(Changed)
+        source = plain(location=lambda _, product: change(product.get_absolute_url()))
+        found = advice_on(source)
         assert (found.suggestion, found.problem) == (None, "")
 
     def test_rows_that_neither_lists_are_no_difference(self, line_of, messages):
@@ -251,32 +239,28 @@ class TestFields:
         arguments = 'pk="pk", country="country_id", name="country__name", slug="slug"'
         assert line == f'location = Route("row", {arguments})'
 
-    def test_of_fields_that_are_equal_the_name_decides(self, line_at):
+    @pytest.mark.parametrize(
+        ("kind", "name", "attribute", "expected"),
+        [
+            ("slug", "slug", "slug", "slug"),
+            ("slug", "author_name", "slug", "author__name"),
+            ("slug", "other", "slug", "slug"),
+            ("int", "number", "author_id", "pk"),
+        ],
+    )
+    def test_among_fields_that_are_equal_the_name_decides(
+        self, line_at, kind, name, attribute, expected
+    ):
         """Its own name first, with `__` as `_`; else what needs no join."""
         for number in range(1, 4):
             author = Author.objects.create(pk=number, name=f"book-{number}")
             Book.objects.create(pk=number, author=author, slug=f"book-{number}")
-        found = [
-            line_at(
-                Book,
-                path(f"<slug:{name}>/", view, name="row"),
-                lambda book, name=name: {name: book.slug},
-            )
-            for name in ("slug", "author_name", "other")
-        ]
-        found.append(
-            line_at(
-                Book,
-                path("<int:number>/", view, name="row"),
-                lambda book: {"number": book.author_id},
-            )
+        line = line_at(
+            Book,
+            path(f"<{kind}:{name}>/", view, name="row"),
+            lambda book: {name: getattr(book, attribute)},
         )
-        assert found == [
-            'location = Route("row", slug="slug")',
-            'location = Route("row", author_name="author__name")',
-            'location = Route("row", other="slug")',
-            'location = Route("row", number="pk")',
-        ]
+        assert line == f'location = Route("row", {name}="{expected}")'
 
     def test_one_value_is_too_little_where_two_fields_have_it(self, line_at):
         """With one field that has it, it is enough."""
@@ -294,17 +278,10 @@ class TestFields:
         line = line_at(Town, pattern, lambda town: {"country_code": town.country.code})
         assert line == 'location = Route("row", country_code="country_id")'
 
-    def test_arguments_that_the_pattern_gives_need_no_field(self, line_at):
-        """They are no part of the URL."""
-        make_products(5)
-        pattern = path("<slug>/", view, {"page": 7}, name="row")
-        line = line_at(Product, pattern, lambda product: {"slug": product.slug})
-        assert line == 'location = Route("row", slug="slug")'
-
     def test_an_include_may_capture_arguments(self, line_at):
-        """Or give some of its own."""
+        """Or give some of its own, as the pattern may: they need no field."""
         make_products(5)
-        inner = [path("<slug:slug>/", view, name="row")]
+        inner = [path("<slug:slug>/", view, {"size": 3}, name="row")]
         pattern = path("<int:number>/", include(inner), {"page": 7})
         line = line_at(
             Product, pattern, lambda row: {"number": row.pk, "slug": row.slug}
@@ -335,9 +312,7 @@ class TestFields:
         """As do patterns without a name, and URLs without a pattern."""
         settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": [pattern]})
         make_products(5)
-        source = type(
-            "Located", (Plain,), {"location": lambda _, row: f"/products/{row.slug}/"}
-        )
+        source = plain(location=lambda _, row: f"/products/{row.slug}/")
         assert line_of(source) is None
 
     def test_a_query_that_fails_is_no_problem_of_the_section(self, line_of, towns):
@@ -372,36 +347,27 @@ class TestVerifying:
         assert found.suggestion is not None
 
     @pytest.mark.parametrize("base", [Plain, zoo.Plain])
-    def test_the_first_url_that_differs_is_named(self, advice_on, base):
+    @pytest.mark.parametrize(
+        ("slug", "url", "said"),
+        [
+            ("product-00017", "/special/", "not https://example.com/special/"),
+            ("product-00024", None, "not no URL"),  # it has none today
+        ],
+    )
+    def test_the_first_url_that_differs_is_named(
+        self, advice_on, base, slug, url, said
+    ):
         """It is beyond the sample, so only the comparison finds it."""
-        special = Product.objects.get(slug="product-00017")
 
-        class Small(base):
-            limit = 10
+        def location(self: Any, product: Product) -> str | None:
+            return url if product.slug >= slug else product.get_absolute_url()
 
-            def location(self, product: Product) -> str:
-                is_special = product.pk >= special.pk
-                return "/special/" if is_special else product.get_absolute_url()
-
-        assert advice_on(Small).suggestion is not None
-        found = advice_on(Small, verify=True)
+        source = type("Small", (base,), {"limit": 10, "location": location})
+        assert advice_on(source).suggestion is not None
+        found = advice_on(source, verify=True)
         assert (found.suggestion, found.verified_rows) == (None, None)
-        assert found.problem.endswith(
-            f"{SLUG_LINE} gives https://example.com/products/product-00017/, "
-            "not https://example.com/special/"
-        )
-
-    def test_a_row_that_only_one_lists_differs(self, advice_on):
-        """It has no URL today."""
-
-        class Missing(Plain):
-            limit = 10
-
-            def location(self, product: Product) -> str | None:
-                is_last = product.slug == "product-00024"
-                return None if is_last else product.get_absolute_url()
-
-        assert advice_on(Missing, verify=True).problem.endswith(", not no URL")
+        gives = f"{SLUG_LINE} gives https://example.com/products/{slug}/"
+        assert found.problem.endswith(f"{gives}, {said}")
 
     def test_without_a_suggestion_there_is_nothing_to_compare(self, advice_on):
         """A declared source is as it should be."""
@@ -413,32 +379,28 @@ class TestProblems:
     def test_a_source_that_fails_is_named_with_its_error(self, advice_on):
         """So that others can be looked at."""
 
-        class Broken(Plain):
-            def get_queryset(self) -> Any:
-                raise ValueError("odd")
+        def fail(self: Any) -> Any:
+            raise ValueError("odd")
 
-        problem = advice_on(Broken).problem
-        assert problem.endswith("Broken> could not be read: ValueError: odd")
+        problem = advice_on(plain(get_queryset=fail)).problem
+        assert problem.endswith("Changed> could not be read: ValueError: odd")
 
     def test_one_that_fails_later_suggests_nothing(self, advice_on, monkeypatch):
         """All rows have not been compared."""
         monkeypatch.setattr(advice, "SAMPLE_ENTRIES", 5)
         make_products(25)
 
-        class Broken(Plain):
-            on_error = "raise"
+        def location(self: Any, product: Product) -> str:
+            if product.slug == "product-00020":
+                raise ValueError("odd")
+            return product.get_absolute_url()
 
-            def location(self, product: Product) -> str:
-                if product.slug == "product-00020":
-                    raise ValueError("odd")
-                return product.get_absolute_url()
-
-        assert advice_on(Broken).suggestion is not None
-        found = advice_on(Broken, verify=True)
+        source = plain(on_error="raise", location=location)
+        assert advice_on(source).suggestion is not None
+        found = advice_on(source, verify=True)
         assert found.suggestion is None
         assert "could not be read: ValueError: odd (Product " in found.problem
 
     def test_a_section_that_does_not_exist_is_an_error(self, sections):
-        """As for every command."""
         with pytest.raises(NotRegistered):
             advise("nothing", Site("default", "https://example.com"))

@@ -1,4 +1,4 @@
-"""The dashboard's numbers: each of them, of several sites, by few queries."""
+"""The status of sites: each number, by few queries, and as metrics."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from django_sitemaps_plus.conf import get_sites
+from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import SiteStatus, read_dashboard
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
     Change,
-    Delivery,
-    EngineHost,
     Figure,
     Hold,
     Page,
     Section,
     State,
 )
-from django_sitemaps_plus.models.deliveries import hash_target
-from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import ProductSource
+
+from . import rows
+from .rows import ENGINE
 
 pytestmark = pytest.mark.database
 
 SITES = {name: {"BASE_URL": f"https://{name}.example"} for name in ("shop", "blog")}
-ENGINE = {"BACKEND": f"{RecordingEngine.__module__}.RecordingEngine"}
 
 #: Longer than a builder keeps its pages, and a process its engine, without a heartbeat.
 EXPIRED = timedelta(hours=1)
@@ -59,15 +59,12 @@ def make_page(section: Section, number: int, **fields: Any) -> None:
 
 def deliver(target: str, site: str = "shop", **fields: Any) -> None:
     """Add a target that waits for the first engine."""
-    usual = {"engine": "one", "host": f"{site}.example", "wanted": 1}
-    Delivery.objects.create(
-        site=site, target=target, target_hash=hash_target(target), **usual | fields
-    )
+    rows.deliver(target, site=site, host=f"{site}.example", **fields)
 
 
 def know(host: str, site: str = "shop", engine: str = "one", **fields: Any) -> None:
     """Add what is known of an engine."""
-    EngineHost.objects.create(site=site, engine=engine, host=host, **fields)
+    rows.know(host=host, site=site, engine=engine, **fields)
 
 
 def accept(hours: float, value: int, **others: Any) -> None:
@@ -217,58 +214,68 @@ def test_sites_are_kept_apart():
     assert (alone.pages, len(problems_of(alone))) == (2, 1)
 
 
-def test_what_needs_a_person_comes_in_one_list():
-    """The index, then what sections and engines say; what is tried again does not."""
-    index = make_section(name=INDEX)
-    make_page(index, 0, wanted=2, error="the disk is full")
-    held = make_section(hold_reason="too few entries")
-    make_page(held, 1, wanted=2, attempts=MAX_ATTEMPTS, error="it broke")
-    gone = make_section(name="gone")
-    make_page(gone, 1, wanted=2, attempts=1, error="it broke once")
-    bad = make_section(name="books")
-    make_page(bad, 1, entries=0, skipped=4)
-    know("a.example", parked_reason="the key is wrong.")
-    know("b.example", failures=3, error="it is down")
-    deliver("a", dead_since=timezone.now(), error="no such URL")
-    assert [(it.id, it.subject) for it in problems_of(read())] == [
-        ("index_failed", "Index"),
-        ("section_empty", "books"),
-        ("section_unregistered", "gone"),
-        ("section_held", "products"),
-        ("pages_parked", "products"),
-        ("engine_parked", "one"),
-        ("engine_rejected", "one"),
-    ]
-    parked = next(it for it in problems_of(read()) if it.id == "engine_parked")
-    assert str(parked) == (
-        "one: Not notified: a.example: the key is wrong. Correct the cause, then "
-        "resume it. What changes meanwhile waits. Run manage.py notify_search_engines "
-        "--engine one --retry --site shop."
-    )
-    assert problems_of(read("blog")) == []
-
-
-def test_a_section_that_is_no_longer_registered_is_never_late():
-    """Nothing will build it, so no worker is missing."""
-    long_ago = timezone.now() - timedelta(days=9)
-    gone = make_section(name="gone", schedule_checked_at=long_ago)
-    make_page(gone, 1, wanted=2, changed_at=long_ago)
-    found = problems_of(read(), max_age=3_600)
-    assert [it.id for it in found] == ["section_unregistered"]
-
-
-def test_a_remedy_is_for_one_engine():
-    """Another may have been paused on purpose."""
-    know("a.example", parked_reason="the key is wrong")
-    deliver("a", dead_since=timezone.now(), error="no such URL")
-    commands = {it.command for it in problems_of(read())}
-    command = "manage.py notify_search_engines --engine one --retry --site shop"
-    assert commands == {command}
-
-
 def test_silence_is_explained(configure):
     """Only where there are engines that might be notified."""
     configure(NOTIFY=False)
     assert "NOTIFY" in read().silence
     configure(ENGINES={})
     assert read().silence == ""
+
+
+def samples() -> dict[tuple[str, ...], float]:
+    """Return the values of metrics by their names and the values of their labels."""
+    text = exposition(read_dashboard(get_sites()))
+    return {
+        (it.name.removeprefix("sitemaps_plus_"), *it.labels.values()): it.value
+        for family in text_string_to_metric_families(text)
+        for it in family.samples
+    }
+
+
+class TestMetrics:
+    def test_every_metric_has_its_number(self):
+        """For the site, its section and its engine."""
+        section = make_section(
+            hold_reason="too few",
+            schedule_checked_at=timezone.now() - timedelta(seconds=50),
+        )
+        sizes = {"plain_size": 100, "gzip_size": 10}
+        parked = {"wanted": 9, "attempts": MAX_ATTEMPTS, "error": "it broke"}
+        make_page(section, 1, entries=24, **sizes, **parked)
+        make_page(section, 2, skipped=2, dropped=7, **sizes)
+        know("a.example", parked_reason="the key")
+        found = samples()
+        of_section = {
+            k[0]: v for k, v in found.items() if k[1:] == ("shop", "products")
+        }
+        assert 50 <= of_section.pop("last_build_age_seconds") < 100
+        assert of_section == {
+            "entries": 25,
+            "pages": 2,
+            "plain_bytes": 200,
+            "gzip_bytes": 20,
+            "dirty_pages": 1,
+            "building_pages": 0,
+            "parked_pages": 1,
+            "failed_pages": 0,
+            "section_held": 1,
+            "skipped_rows": 2,
+            "dropped_values": 7,
+            "waiting_changes": 0,
+        }
+        of_engine = {k[0]: v for k, v in found.items() if k[1:] == ("shop", "one")}
+        assert of_engine == {
+            "waiting_deliveries": 0,
+            "resting_deliveries": 0,
+            "rejected_deliveries": 0,
+            "recently_accepted_deliveries": 0,
+            "recently_failed_deliveries": 0,
+            "parked_hosts": 1,
+            "failing_hosts": 0,
+        }
+        assert (found["site_ok", "shop"], found["site_ok", "blog"]) == (0, 1)
+        assert found["parked_hosts", "blog", "one"] == 0
+
+    def test_a_live_section_has_no_numbers(self):
+        """They would say that it lists nothing."""
+        assert [key for key in samples() if "books" in key] == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from string import ascii_letters
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building.build import build
@@ -15,24 +17,15 @@ from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.diagnostics.problem import Item, Problem
 from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
 from django_sitemaps_plus.diagnostics.status import read_dashboard
-from django_sitemaps_plus.models import (
-    INDEX,
-    MAX_ATTEMPTS,
-    Delivery,
-    EngineHost,
-    Page,
-    Section,
-)
-from django_sitemaps_plus.models.deliveries import hash_target
+from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.sources.lines import LeftOut
-from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Label, Shop
 
-pytestmark = pytest.mark.database
+from .rows import ENGINE, deliver, know
 
-ENGINE = {"BACKEND": f"{RecordingEngine.__module__}.RecordingEngine"}
+pytestmark = pytest.mark.database
 
 
 def link(model: Any, key: str) -> str:
@@ -136,14 +129,11 @@ class TestRows:
         [group] = left_out(row("Product 1", one), row("A 2", other))
         assert group.count == 2
 
-    def test_a_row_is_named_once(self):
+    def test_words_make_a_group_and_a_row_is_named_once(self):
         """It may be left out once a language."""
-        [group] = left_out(*[row()] * 3)
-        assert (group.count, len(group.items)) == (3, 1)
-
-    def test_words_do(self):
         words = "ValueError: it doesn't know 'a'", "ValueError: it doesn't have 'a'"
-        assert len(left_out(*[row(reason=it) for it in words])) == 2
+        groups = left_out(row(reason=words[0]), *[row(reason=words[1])] * 3)
+        assert sorted([(it.count, len(it.items)) for it in groups]) == [(1, 1), (3, 1)]
 
     @pytest.mark.parametrize(
         ("model", "key", "url"),
@@ -167,21 +157,12 @@ class TestRows:
 
     def test_every_kind_of_key_leads_to_its_object(self, publish):
         """As builds name the rows."""
-
-        class Labels(ModelSource):
-            model = Label
-            location = "updated_at"
-
-        class Shops(ModelSource):
-            model = Shop
-            location = "updated_at"
-
-        label = Label.objects.create(code="a/b 'c'")
-        shop = Shop.objects.create(name="a")
-        publish(Labels, "labels")
-        publish(Shops, "shops")
+        rows = Label.objects.create(code="a/b 'c'"), Shop.objects.create(name="a")
+        for made in rows:
+            given = {"model": type(made), "location": "updated_at"}
+            publish(type("Rows", (ModelSource,), given), type(made).__name__)
         urls = {it.url for group in found("rows") for it in group.items}
-        assert urls == {f"Label:{label.pk}", f"Shop:{shop.pk}"}
+        assert urls == {link(type(made), made.pk) for made in rows}
 
 
 class TestOthers:
@@ -207,51 +188,67 @@ class TestOthers:
         [index] = found("sections")
         assert (index.id, index.action) == ("index_failed", "")
 
-    def test_sections_are_held_empty_or_unknown(self, sections):
-        sections.register("a b", ProductSource)
-        have_page()
-        have_page(1, "a b", entries=0, skipped=3)
-        have_page(1, "gone", skipped=3, wanted=2, error="odd")
-        Section.objects.filter(name="products").update(hold_reason="it would fall")
-        assert [(it.id, it.subject, it.action) for it in found("sections")] == [
-            ("section_empty", "a b", "rebuild"),
-            ("section_unregistered", "gone", ""),
-            ("section_held", "products", "release"),
-        ]
-        assert [it.command for it in found("sections")] == [
-            "manage.py build_sitemaps 'a b' --full",
-            "manage.py prune_sitemaps",
-            "manage.py build_sitemaps products --allow-shrink",
-        ]
-        assert "it would fall" in found("sections")[2].message
-        assert [it.subject for it in found("rows")] == ["a b"]
-        assert found("pages") == []
+    def test_what_needs_a_person_comes_in_one_list(self, sections, configure):
+        """The index, then sections and engines; what is tried again does not.
 
-    def test_an_engine_is_parked_and_has_rejected(self, configure):
-        configure(ENGINES={"one": ENGINE, "two": ENGINE})
-        host = {"site": "default", "engine": "one", "host": "example.com"}
-        EngineHost.objects.create(**host, parked_reason="no key")
-        for number in range(60):
-            target = f"https://example.com/{number}"
-            Delivery.objects.create(
-                site="default",
-                engine="one",
-                host="example.com",
-                target=target,
-                target_hash=hash_target(target),
-                wanted=1,
-                dead_since="2026-01-01T00:00Z",
-                error="it is odd",
-            )
-        parked, rejected = found("engines")
-        assert parked.message == "Not notified: example.com: no key"
-        assert (parked.action, rejected.action) == ("resume", "retry")
-        assert (rejected.count, len(rejected.items)) == (60, 50)
-        assert rejected.items[0] == Item(
-            name="https://example.com/0", words="it is odd"
+        All that show problems have the same ones.
+        """
+        configure(ENGINES={"one": ENGINE})
+        sections.register("a b", ProductSource)
+        have_page(0, INDEX, wanted=2, error="the disk is full")
+        have_page(wanted=2, attempts=MAX_ATTEMPTS, error="it broke")
+        have_page(1, "a b", entries=0, skipped=3)
+        have_page(1, "gone", skipped=3, wanted=2, error="it broke once")
+        Section.objects.filter(name="products").update(hold_reason="it would fall")
+        know(host="a.example", parked_reason="the key is wrong.")
+        know(host="b.example", failures=3, error="it is down")
+        deliver("a", dead_since=timezone.now(), error="no such URL")
+        [status] = read_dashboard(get_sites())
+        problems = problems_of(status)
+        notify = "notify_search_engines --engine one --retry"
+        assert [(it.id, it.subject, it.action, it.command[10:]) for it in problems] == [
+            ("index_failed", "Index", "", "build_sitemaps"),
+            ("section_empty", "a b", "rebuild", "build_sitemaps 'a b' --full"),
+            ("section_unregistered", "gone", "", "prune_sitemaps"),
+            (
+                *("section_held", "products", "release"),
+                "build_sitemaps products --allow-shrink",
+            ),
+            (
+                *("pages_parked", "products", "rebuild"),
+                "build_sitemaps products --full",
+            ),
+            ("engine_parked", "one", "resume", notify),
+            ("engine_rejected", "one", "retry", notify),
+        ]
+        assert str(problems[5]) == (
+            "one: Not notified: a.example: the key is wrong. Correct the cause, then "
+            "resume it. What changes meanwhile waits. Run manage.py "
+            "notify_search_engines --engine one --retry."
         )
-        command = "manage.py notify_search_engines --engine one --retry"
-        assert {parked.command, rejected.command} == {command}
+        shown = found("sections") + found("pages") + found("engines")
+        assert [it.id for it in shown] == [it.id for it in problems]
+        assert [it.subject for it in found("rows")] == ["a b"]
+
+    def test_a_section_that_is_no_longer_registered_is_never_late(self):
+        """Nothing will build it, so no worker is missing."""
+        long_ago = timezone.now() - timedelta(days=9)
+        have_page(1, "gone", wanted=2, changed_at=long_ago)
+        Section.objects.update(schedule_checked_at=long_ago)
+        [status] = read_dashboard(get_sites())
+        ids = [it.id for it in problems_of(status, max_age=3_600)]
+        assert ids == ["section_unregistered"]
+
+    def test_targets_that_an_engine_rejects_are_named(self, configure):
+        """The first fifty."""
+        configure(ENGINES={"one": ENGINE, "two": ENGINE})
+        dead = {"dead_since": "2026-01-01T00:00Z", "error": "it is odd"}
+        for number in range(60):
+            deliver(f"https://example.com/{number}", **dead)
+        [rejected] = found("engines")
+        assert (rejected.count, len(rejected.items)) == (60, 50)
+        expected = Item(name="https://example.com/0", words="it is odd")
+        assert rejected.items[0] == expected
 
     def test_findings_are_told_by_rule(self):
         """Errors before warnings, in Search Console's words."""
@@ -271,19 +268,6 @@ class TestOthers:
         item = Item(name="https://example.com/a.xml:3", words="in the future")
         assert date.items == [item]
         assert date.command == "manage.py check_sitemaps --audit"
-
-    def test_what_the_status_says_is_found(self, sections):
-        """A problem that the command prints is not missing here."""
-        sections.register("held", ProductSource)
-        have_page(entries=0, skipped=3)
-        have_page(2, entries=0, wanted=2, error="odd")
-        have_page(1, "held")
-        have_page(1, "gone")
-        have_page(0, INDEX, wanted=2, error="odd")
-        Section.objects.filter(name="held").update(hold_reason="odd")
-        [status] = read_dashboard(get_sites())
-        assert len(problems_of(status)) == 5
-        assert sum([it.count for it in found("sections") + found("pages")]) == 5
 
 
 def test_it_is_bounded_whatever_the_size(

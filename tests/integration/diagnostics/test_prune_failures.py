@@ -6,20 +6,21 @@ import re
 import secrets
 from contextlib import nullcontext
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from django.core.files.storage import InMemoryStorage
-from django.core.management import CommandError, call_command
-from django.db import OperationalError, ProgrammingError, connection
+from django.core.management import CommandError
+from django.db import OperationalError, connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Change, Page, Section
-from django_sitemaps_plus.publishing import prune
+from django_sitemaps_plus.publishing import prune as pruning
 from django_sitemaps_plus.publishing.tree import PublicTree
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.storage.filesystem import TEMPORARY
@@ -29,9 +30,17 @@ from tests.support.builds import build_fully
 from tests.support.published import files, page_row, path_of
 from tests.support.shop import limited, make_products
 
-from .time import DAYS, pass_time, retire_third_page, run
+from .time import DAYS, pass_time, retire_third_page
+from .time import run as prune
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def call(run: Any) -> Any:
+    """Return what runs the command and gives what it writes."""
+    return partial(run, "prune_sitemaps")
+
 
 SECTIONS = ("a", "b", "c")
 
@@ -91,25 +100,22 @@ def old() -> set[str]:
     return {name for pages in stored for names in pages for name in names} - named
 
 
-def test_an_object_that_cannot_be_deleted(storage):
-    storage.held = {min(old())}
-    for _ in range(2):
-        with pytest.raises(StoreError, match=r"legal hold$"):
-            run()
-        assert old() == storage.held
-    storage.held = set()
-    assert run().objects == 1
-    assert old() == set()
-
-
-def test_a_storage_that_refuses_all(storage, monkeypatch):
-    """It is not asked for thousands, each of which may take its time."""
-    monkeypatch.setattr(prune, "MAX_FAILURES", 2)
+def test_an_object_that_cannot_be_deleted(storage, call, monkeypatch):
+    """A storage that refuses all is not asked for thousands: each takes its time."""
+    monkeypatch.setattr(pruning, "MAX_FAILURES", 2)
     storage.held = {name for name in old() if "/a/" in name}
     said = re.escape("AccessDenied: legal hold (and 1 more failures)")
     with pytest.raises(CommandError, match=said):
-        call_command("prune_sitemaps")
+        call()
     assert old() == storage.held
+    storage.held = {min(storage.held)}
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"legal hold$"):
+            prune()
+        assert old() == storage.held
+    storage.held = set()
+    assert prune().objects == 1
+    assert old() == set()
 
 
 def test_a_public_name_that_stays(products, monkeypatch):
@@ -119,7 +125,7 @@ def test_a_public_name_that_stays(products, monkeypatch):
     retire_third_page()
     monkeypatch.setattr(PublicTree, "hide", hide)
     with pytest.raises(StoreError, match=r"^sitemap-products-3 stays$"):
-        run()
+        prune()
     assert not Page.objects.filter(number=3).exists()
 
 
@@ -127,16 +133,16 @@ def test_a_section_that_cannot_be_listed(storage):
     """Those after it are pruned; what is said holds no password of an address."""
     storage.shut = {"a"}
     with pytest.raises(StoreError, match=r"/a/ could not be listed: .* shut") as caught:
-        run()
+        prune()
     assert "https://***@s3.example" in str(caught.value)
     assert "hush" not in str(caught.value)
     storage.shut = set()
     assert {name.split("/")[1] for name in old()} == {"a"}
-    assert run().objects == 3
+    assert prune().objects == 3
 
 
 @pytest.mark.parametrize("verb", ["listdir", "get_modified_time"])
-def test_a_storage_without_lists_or_times(storage, monkeypatch, verb):
+def test_a_storage_without_lists_or_times(storage, monkeypatch, call, verb):
     """It says which method the storage lacks, and the rows are pruned."""
 
     def lacks(self: Any, name: str) -> Any:
@@ -145,7 +151,7 @@ def test_a_storage_without_lists_or_times(storage, monkeypatch, verb):
     monkeypatch.setattr(RefusingStorage, verb, lacks)
     retire_third_page()
     with pytest.raises(CommandError, match=rf"provide a {verb}\(\) method"):
-        call_command("prune_sitemaps")
+        call()
     assert not Page.objects.filter(number=3).exists()
 
 
@@ -158,7 +164,7 @@ def test_an_object_that_another_prune_has_deleted(storage, monkeypatch, verb):
         return real(self, name)
 
     monkeypatch.setattr(RefusingStorage, verb, after_another)
-    assert run().objects == 10
+    assert prune().objects == 10
     assert old() == set()
 
 
@@ -176,7 +182,7 @@ def test_an_unfinished_file_that_stays_or_has_just_gone(products, monkeypatch, e
         if (error.errno == 13)
         else nullcontext()
     ):
-        run()
+        prune()
     assert not Page.objects.filter(number=3).exists()
 
 
@@ -205,7 +211,7 @@ def test_a_transaction_that_loses_is_tried_again(products, sections, statement):
         return execute(sql, *rest)
 
     with connection.execute_wrapper(lose):
-        assert run().pages == 3
+        assert prune().pages == 3
     assert len(lost) == 1
     assert not Change.objects.exists()
     assert not Page.objects.filter(section__name="products").exists()
@@ -215,20 +221,7 @@ def test_a_transaction_that_loses_is_tried_again(products, sections, statement):
 def test_a_storage_that_gives_names_of_its_own(storage, crawl):
     assert "_" in page_row("a", 1).object
     assert len(old()) == 10
-    assert run().objects == 10
+    assert prune().objects == 10
     assert old() == set()
     assert sum(map(len, crawl().values())) == 75
     assert files() == {}
-
-
-def test_before_the_first_migration_the_remedy_is_named(monkeypatch):
-    """The tables are those of migrate."""
-
-    def no_table(*arguments, **options):
-        raise ProgrammingError("no such table: sitemaps_plus_section")
-
-    monkeypatch.setattr(
-        "django_sitemaps_plus.management.commands.prune_sitemaps.prune", no_table
-    )
-    with pytest.raises(CommandError, match=r"Run manage\.py migrate"):
-        call_command("prune_sitemaps")

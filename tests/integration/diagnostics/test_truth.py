@@ -17,7 +17,6 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
-from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.models.sections import SectionQuerySet
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.section import open_section
@@ -25,6 +24,8 @@ from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking.deploys import fingerprint
 from tests.support.builds import build_fully
 from tests.support.shop import limited, make_products
+
+from .rows import deliver
 
 pytestmark = pytest.mark.database
 
@@ -216,18 +217,8 @@ class TestFeedback:
         class_ = "tests.integration.notifications.engines.ConsoleEngine"
         configure(ENGINES={"one": {"BACKEND": class_}}, NOTIFY=True)
         feed = "https://example.com/sitemap.xml"
-        Delivery.objects.create(
-            site="default",
-            engine="one",
-            host="example.com",
-            target=feed,
-            target_hash=hash_target(feed),
-            is_feed=True,
-            wanted=1,
-            state=Delivery.State.SENT,
-            feedback=feedback,
-            changed_at=timezone.now(),
-        )
+        sent = {"state": Delivery.State.SENT, "changed_at": timezone.now()}
+        deliver(feed, is_feed=True, feedback=feedback, **sent)
         assert status_ids() == health_ids() == expected
         assert [f"{feed}: 37" in page for page in shown()] == [bool(expected)] * 2
         configure(NOTIFY=False)  # nobody asks it any more

@@ -32,7 +32,7 @@ def deleted_before_saved(store_page, page, *args, **kwargs):
 @mutant(
     "building.flip:flip",
     # Readers met it by chance only.
-    "tests/integration/diagnostics/test_prune_objects.py::TestGrace",
+    "tests/integration/diagnostics/test_prune.py::TestGrace",
 )
 def old_objects_deleted_at_once(flip, results):
     """Old objects are deleted as soon as no row points to them."""
@@ -213,7 +213,7 @@ def prune_takes_claimed_pages(unreferenced, section, *args):
 
 @mutant(
     "building.flip:pointer",
-    "tests/integration/diagnostics/test_prune_objects.py",
+    "tests/integration/diagnostics/test_prune.py",
 )
 def old_objects_not_remembered(pointer, *args):
     """An object that stood for long is pruned as soon as it is replaced."""

@@ -1,29 +1,31 @@
-"""Rows that are past go with their names and files, and the command says so."""
+"""Pruning: objects and rows go once they are old, and all others stay."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import (
     Change,
     Delivery,
     Figure,
     Page,
+    Publication,
     Section,
     State,
     base,
@@ -31,17 +33,210 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.sections import SectionQuerySet
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.publishing.prune import PruneReport
+from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
 from tests.support.published import all_rows, files, page_row, path_of
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-from .time import DAYS, objects, pass_time, pointed, retire_third_page, run
+from .rows import deliver
+from .time import DAYS, objects, pass_time, pointed, retire_third_page
+from .time import run as prune
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOUR = timedelta(hours=1)
 
 
+@pytest.fixture
+def call(run: Any) -> Any:
+    """Return what runs the command and gives what it writes."""
+    return partial(run, "prune_sitemaps")
+
+
+def flip(mark: str) -> set[str]:
+    """Publish a change of all pages; return the objects that it has replaced."""
+    before = pointed()
+    rename(mark)
+    build_fully()
+    assert before.isdisjoint(pointed())
+    return before
+
+
+class TestGrace:
+    """PRUNE_SECONDS counts from the moment at which an object is replaced."""
+
+    def test_an_object_that_stood_for_long(self, products):
+        """Its own time says nothing of when it was replaced."""
+        pass_time(100 * DAYS)
+        old = flip("a")
+        assert (prune().objects, prune().waiting) == (0, 4)  # with that of the index
+        pass_time(23 * HOUR)
+        prune()
+        assert old <= objects()
+        pass_time(2 * HOUR)
+        assert (prune().objects, prune().waiting) == (4, 0)
+        assert objects() == pointed()
+
+    def test_an_object_that_stood_for_less_than_the_grace(self, products):
+        """It stays for two graces after it was stored."""
+        pass_time(23 * HOUR)
+        old = flip("a")
+        pass_time(25 * HOUR)
+        prune()
+        assert old <= objects()
+        pass_time(2 * HOUR)
+        prune()
+        assert objects() == pointed()
+
+    def test_a_page_that_changes_all_the_time(self, products):
+        """What it had goes, though it is never left in peace for a grace."""
+        for number in range(12):
+            flip("abcdefghijkl"[number])
+            pass_time(12 * HOUR)
+            prune()
+        assert len(objects()) <= 3 * 7
+
+    def test_two_leases_at_least(self, products, configure):
+        configure(PRUNE_SECONDS=0)
+        pass_time()
+        flip("a")
+        pass_time(timedelta(seconds=110))
+        assert prune().objects == 0
+        pass_time(timedelta(seconds=20))
+        assert prune().objects == 4
+
+    def test_an_object_of_a_removed_page_stays_for_a_moment(self, products):
+        """Until the next prune: a reader may be about to open it."""
+        retire_third_page()
+        pass_time()
+        before = objects()
+        assert prune().pages == 1
+        assert objects() == before
+        assert prune().objects == 1
+        assert objects() == pointed() != before
+
+
+class TestNamed:
+    def test_the_object_of_a_piece_lies_in_the_directory_of_the_whole(self, products):
+        """It is kept by the page that has it, and by that page after its next flip."""
+        make_products(12, first=25)
+        build_fully()
+        pass_time()
+        prune()
+        assert pointed() == objects()
+        page = Page.objects.filter(section__name="products").latest("number")
+        assert f"products/{page.number}/" not in page.object
+        old = flip("a")
+        prune()
+        assert page.object in old <= objects()
+        pass_time()
+        prune()
+        assert pointed() == objects()
+
+    @pytest.mark.parametrize("side", ["old", "new"])
+    def test_what_is_still_to_be_compared_stays(self, products, side):
+        """A publication names it, so that the changed URLs can be found."""
+        page = page_row("products", 1)
+        flip("a")
+        publication = Publication.objects.create(
+            section=page.section, **{"old": [], "new": [], side: [page.object]}
+        )
+        pass_time()
+        prune()
+        assert objects() == {*pointed(), page.object}
+        publication.delete()
+        prune()
+        assert objects() == pointed()
+
+    def test_those_of_a_plan_to_come_stay(self, products):
+        """Its pages are rows, though they are not served yet."""
+        Page.objects.filter(number=3, section__name="products").update(state=State.NEXT)
+        pass_time()
+        assert prune().waiting == 0
+        assert objects() == pointed()
+
+    def test_foreign_files_stay(self, products, media_root):
+        foreign = [
+            "notes.xml",
+            "products/1/.htaccess",
+            "products/1/page.xml.gz",
+            "products/x/0123456789abcdef-0123456789abcdef.xml.gz",
+            "products/99999999999999999999/notes",
+            "public/favicon.ico",
+            "others/1/0123456789abcdef-0123456789abcdef.xml.gz",
+        ]
+        for name in foreign:
+            path = media_root / "sitemaps" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"mine")
+        pass_time()
+        prune()
+        assert set(foreign) <= set(files())
+
+
+def test_what_a_slow_builder_has_stored_stays(products, monkeypatch, crawl):
+    """As long as it renews its claim: it will point to it."""
+    real, is_first = worker.build_page, [True]
+
+    def build_page(*arguments: Any) -> Any:
+        built = real(*arguments)
+        if is_first:
+            is_first.pop()
+            pass_time()
+            Page.objects.exclude(token="").update(claimed_at=Now())
+            prune()
+            assert Page.objects.exclude(token="").count() == 3
+        return built
+
+    monkeypatch.setattr(worker, "build_page", build_page)
+    rename("a")
+    assert build_fully().sections[0].stored == 3
+    assert pointed() <= objects()
+    assert len(crawl()) == 3
+
+
+@pytest.mark.parametrize("name", ["public", "sitemaps"])
+def test_any_name_of_a_section_will_do(shop, crawl, name, media_root):
+    """Also that of a directory of ours."""
+    shop(name=name)
+    rename("a")
+    build_fully()
+    pass_time()
+    assert prune().objects == 4
+    paths = [f"/sitemap-{name}-{number}.xml" for number in (1, 2, 3)]
+    assert [*crawl()] == paths
+    shown = (media_root / "sitemaps" / "public").glob("*.gz")
+    names = {"sitemap.xml.gz", *[f"{path[1:]}.gz" for path in paths]}
+    assert {path.name for path in shown} == names
+
+
+def test_queries_and_lists_grow_with_pages_and_not_with_objects(products, monkeypatch):
+    real, lists = AtomicFileSystemStorage.listdir, []
+
+    def listdir(self: Any, path: str) -> Any:
+        lists.append(path)
+        return real(self, path)
+
+    monkeypatch.setattr(AtomicFileSystemStorage, "listdir", listdir)
+
+    def cost() -> tuple[int, int]:
+        lists.clear()
+        with CaptureQueriesContext(connection) as queries:
+            prune()
+        return len(queries), len(lists)
+
+    flip("a")
+    few = cost()
+    for mark in "bcdefghijk":
+        flip(mark)
+    assert cost() == few
+    pass_time()
+    assert cost() == few
+
+
+@pytest.mark.database
 def test_a_retired_page_is_served_until_it_goes(products, client, media_root):
     Product.objects.filter(pk__lte=products[8].pk).delete()
     Product.objects.filter(pk__gt=products[10].pk).delete()
@@ -51,17 +246,18 @@ def test_a_retired_page_is_served_until_it_goes(products, client, media_root):
     shown = media_root / "sitemaps" / "public" / f"{path[1:]}.gz"
     assert client.get(path).status_code == 200
     assert shown.exists()
-    assert run().pages == 0
+    assert prune().pages == 0
     pass_time()
-    assert run().pages == 2
+    assert prune().pages == 2
     assert client.get(path).status_code == 410
     assert not shown.exists()
     pass_time()
-    run()
+    prune()
     assert objects() == pointed()
     assert not [*media_root.glob(f"sitemaps/*/products/{retired.number}")]
 
 
+@pytest.mark.database
 class TestMissingSections:
     @pytest.fixture(autouse=True)
     def missing(self, products: Any, sections: Any) -> None:
@@ -76,9 +272,9 @@ class TestMissingSections:
         """Prune when they are missing for so long."""
         since = timezone.now() - timedelta(hours=hours)
         Section.objects.filter(name="products").update(missing_since=since)
-        return run()
+        return prune()
 
-    def test_it_goes_after_a_day(self, client, media_root):
+    def test_it_goes_after_a_day(self, client, media_root, run):
         """A deploy may be under way; rows, objects and names go then."""
         assert self.leave(23).pages == 0
         assert client.get("/sitemap-products-1.xml").status_code == 200
@@ -88,17 +284,17 @@ class TestMissingSections:
         assert client.get("/sitemap-products-1.xml").status_code == 410
         assert client.get("/sitemap-products-9.xml").status_code == 404
         assert build().missing == []
-        call_command("sitemap_status", stdout=io.StringIO())
+        run("sitemap_status")
         pass_time()
-        run()
+        prune()
         assert objects() == set()
         assert not list((media_root / "sitemaps" / "public").glob("*products*"))
-        assert run() == PruneReport()
+        assert prune() == PruneReport()
 
-    def test_it_goes_now_if_a_person_says_so(self, client, crawl):
+    def test_it_goes_now_if_a_person_says_so(self, client, crawl, call):
         """It is removed or renamed; the index lists it no longer."""
-        out = call("--section", "products", "--now", "--dry-run")
-        assert re.search(r"sections +1\n", out)
+        said = call("--section", "products", "--now", "--dry-run")
+        assert re.search(r"sections +1\n", said)
         assert client.get("/sitemap-products-1.xml").status_code == 200
         call("--section", "products", "--now")
         assert client.get("/sitemap-products-1.xml").status_code == 410
@@ -117,7 +313,7 @@ class TestMissingSections:
             (["--now"], "--section and --now together"),
         ],
     )
-    def test_nothing_else_goes_now(self, arguments, said):
+    def test_nothing_else_goes_now(self, call, arguments, said):
         """The message says which sections can."""
         before = all_rows()
         with pytest.raises(CommandError, match=said):
@@ -127,7 +323,7 @@ class TestMissingSections:
     def test_it_comes_back_with_new_numbers(self, sections, client, crawl):
         """No number stands for two pages."""
         self.leave(25)
-        run()
+        prune()
         sections.register("products", limited(10))
         assert build_fully().sections[1].entries == 30
         assert [*crawl()] == [
@@ -150,25 +346,16 @@ class TestMissingSections:
         assert page_row("products", 1).object
 
     def test_its_changes_go(self):
-        for name, low, at in (
-            ("products", "1", Now() - DAYS),
-            ("products", "2", Now()),
-            ("others", "1", Now() - DAYS),
-        ):
-            Change.objects.create(section=name, kind="key", low=low, at=at)
-        run()
+        days = {("products", "1"): DAYS, ("products", "2"): 0 * DAYS}
+        days["others", "1"] = DAYS
+        for (name, low), ago in days.items():
+            Change.objects.create(section=name, kind="key", low=low, at=Now() - ago)
+        prune()
         assert [change.low for change in Change.objects.order_by("pk")] == ["2", "1"]
 
 
-def call(*arguments: str) -> str:
-    """Return what the command writes."""
-    out = io.StringIO()
-    call_command("prune_sitemaps", *arguments, stdout=out)
-    return out.getvalue()
-
-
 @pytest.fixture
-def everything(products: Any, sections: Any, settings: Any) -> None:
+def everything(products: Any, sections: Any, configure: Any) -> None:
     """Have something of each kind to be removed."""
     rename("a")
     build_fully()
@@ -185,33 +372,23 @@ def everything(products: Any, sections: Any, settings: Any) -> None:
     Section.objects.filter(name="others").update(missing_since=since)
     sections.unregister("others")
     Change.objects.create(section="others", kind="key", low="1", at=Now() - DAYS)
-    deliver_to_known_and_lost_engines(settings)
+    configure(ENGINES={"known": {}})
+    old, now = timezone.now() - DAYS, timezone.now()
+    deliver("0", engine="known", sent=1, not_before=old)
+    deliver("1", engine="known", sent=1, not_before=now)
+    deliver("2", engine="known", sent=0, not_before=old)
+    deliver("3", engine="known", sent=1, not_before=old, is_feed=True)
+    deliver("4", engine="known", sent=0, not_before=old, dead_since=old)
+    deliver("5", engine="lost", sent=0, changed_at=old)
+    deliver("6", engine="lost", sent=0, changed_at=now)
     for site, days in (("default", 29), ("default", 31), ("another", 31)):
         hour = timezone.now() - timedelta(days=days)
         key = {"site": site, "name": "products", "kind": Figure.Kind.PAGES}
         Figure.objects.create(**key, hour=hour)
 
 
-def deliver_to_known_and_lost_engines(settings: Any) -> None:
-    """Have been told some long ago, and one by an engine that is gone."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"known": {}}}
-    old, now = timezone.now() - DAYS, timezone.now()
-    for number, fields in enumerate(
-        [
-            {"engine": "known", "sent": 1, "not_before": old},
-            {"engine": "known", "sent": 1, "not_before": now},
-            {"engine": "known", "sent": 0, "not_before": old},
-            {"engine": "known", "sent": 1, "not_before": old, "is_feed": True},
-            {"engine": "known", "sent": 0, "not_before": old, "dead_since": old},
-            {"engine": "lost", "sent": 0, "changed_at": old},
-            {"engine": "lost", "sent": 0, "changed_at": now},
-        ]
-    ):
-        usual = {"site": "default", "wanted": 1, "target": f"{number}"}
-        Delivery.objects.create(**usual, **fields, target_hash=f"{number}")
-
-
-def test_a_dry_run_says_what_a_prune_removes(everything):
+@pytest.mark.database
+def test_a_dry_run_says_what_a_prune_removes(everything, call):
     """And removes nothing; the object of an expired claim waits afterwards."""
     before = all_rows(), files()
     said = json.loads(call("--dry-run", "--json"))
@@ -225,19 +402,16 @@ def test_a_dry_run_says_what_a_prune_removes(everything):
     assert not Page.objects.exclude(token="").exists()
     # Those of a site that was removed go too.
     assert set(Figure.objects.values_list("site", flat=True)) == {"default"}
-
-
-def test_what_was_rejected_stays(everything):
-    """However old it is, until somebody has seen it; so does what waits."""
-    dead = Delivery.objects.dead().get()
+    # Whatever was rejected stays, however old, until somebody has seen it.
     Delivery.objects.update(changed_at=timezone.now() - DAYS)
     words = call().split()
-    assert words[words.index("deliveries") + 1] == "3"
-    assert Delivery.objects.dead().get() == dead
-    assert Delivery.objects.waiting().filter(engine="known").exists()
+    assert words[words.index("deliveries") + 1] == "1"
+    kept = Delivery.objects.order_by("target").values_list("target", flat=True)
+    assert [*kept] == ["1", "2", "3", "4"]
     assert call("--verbosity", "0") == ""
 
 
+@pytest.mark.database
 def test_no_delivery_is_passed_over_twice(configure, monkeypatch):
     """Of millions that go, each batch begins where the one before it ended."""
     monkeypatch.setattr(base, "REMOVED_AT_ONCE", 2)
@@ -248,13 +422,14 @@ def test_no_delivery_is_passed_over_twice(configure, monkeypatch):
     )
     keys = list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
     with CaptureQueriesContext(connection) as queries:
-        assert run().deliveries == 5
+        assert prune().deliveries == 5
     assert not Delivery.objects.exists()
     asked = [q["sql"] for q in queries if Delivery._meta.db_table in q["sql"]]
     begun = [re.search(r"\bid\W+ > (\d+)", sql) for sql in asked]
     assert [int(found[1]) for found in begun if found] == [0, *keys[1:5:2], keys[4]]
 
 
+@pytest.mark.database
 def test_files_of_killed_writers_go(products, media_root, monkeypatch):
     """When they are old; a writer may be at work on a younger one."""
     root = media_root / "sitemaps"
@@ -270,14 +445,15 @@ def test_files_of_killed_writers_go(products, media_root, monkeypatch):
             build_fully()
         with pytest.raises(KeyboardInterrupt):
             sync.show([page_row("products", 2).pk])
-    run()
+    prune()
     assert len([*root.rglob(".sitemaps-plus-*")]) == 2
     later = timezone.now() + DAYS
     monkeypatch.setattr(timezone, "now", lambda: later)
-    run()
+    prune()
     assert not [*root.rglob(".sitemaps-plus-*")]
 
 
+@pytest.mark.database
 def test_a_link_to_an_old_object_is_not_old(products, monkeypatch):
     """The file has the time of its publication, long ago."""
     page = page_row("products", 1)
@@ -287,7 +463,7 @@ def test_a_link_to_an_old_object_is_not_old(products, monkeypatch):
     real = os.replace
 
     def prune_before(source: Any, target: Any) -> None:
-        run()
+        prune()
         real(source, target)
 
     monkeypatch.setattr(os, "replace", prune_before)
