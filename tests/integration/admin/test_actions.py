@@ -1,9 +1,10 @@
-"""Actions of the dashboard: what each marks, and what builds and workers then do."""
+"""Actions of the dashboard, what builds and workers then do, and odd requests."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -14,14 +15,43 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import judge
 from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.executors.base import Executor
-from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
+from django_sitemaps_plus.models import Delivery, EngineHost, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.builds import build_fully
+from tests.integration.diagnostics.rows import ENGINE
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
+DESK = "/desk/sitemaps_plus/"
+
+VALUES = [
+    *("", "-1", "1e3", str(10**30), "9" * 5_000, "x" * 5_000),
+    *("\u0661\u0662", "\u00b2", "1\x00", "%", "..", "\U0001f4a9"),
+]
+ENCODED = [*map(quote, VALUES), "%ed%a0%80", "%ff"]
+
+URLS = [
+    f"{DESK}dashboard/?site={{}}",
+    f"{DESK}dashboard/section/?section={{}}",
+    f"{DESK}dashboard/section/?section=products&from={{}}",
+    f"{DESK}dashboard/section/entries/?section=products&number={{}}",
+    f"{DESK}dashboard/section/entries/?section=products&number=1&page={{}}",
+    f"{DESK}dashboard/section/entries/?section=products&number=1&q={{}}",
+    f"{DESK}dashboard/section/entries/?section={{}}&number=1",
+    f"{DESK}dashboard/actions/{{}}/",
+    f"{DESK}dashboard/actions/refresh/?section={{}}",
+    f"{DESK}dashboard/actions/pause/?engine={{}}",
+    *[f"{DESK}exclusion/?{name}={{}}" for name in ("q", "p", "o", "e", "model")],
+    f"{DESK}exclusion/{{}}/delete/",
+    "/desk/testapp/product/{}/sitemap/",
+    "/monitoring/health/?max_age={}",
+    "/monitoring/health/?site={}",
+]
+
+#: What forms send, by their actions.
+FORMS = [("submit", "urls"), ("submit", "site"), ("rebuild", "section")]
+FORMS += [("resume", "engine")]
 
 
 class Listening(Executor):
@@ -39,17 +69,12 @@ class Listening(Executor):
         self.woken.append("engines")
 
 
-class Engine(RecordingEngine):
-    """An engine of these tests."""
-
-
 @pytest.fixture
 def woken(configure: Any) -> Any:
     """Have workers and an engine; return what the workers were woken for."""
-    engine = {"BACKEND": f"{__name__}.Engine"}
     path = f"{__name__}.Listening"
-    configure(EXECUTOR=path, ENGINES={"one": engine}, NOTIFY=True)
-    Engine.clear()
+    configure(EXECUTOR=path, ENGINES={"one": ENGINE}, NOTIFY=True)
+    RecordingEngine.clear()
     Listening.woken.clear()
     return Listening.woken
 
@@ -69,12 +94,9 @@ def ask(client: Any, django_capture_on_commit_callbacks: Any) -> Any:
 
 
 @pytest.fixture
-def pages(sections: Any) -> Any:
+def pages(shop: Any) -> Any:
     """Publish 200 products on pages of ten."""
-    make_products(200)
-    sections.register("products", limited(10))
-    build_fully()
-    return Page.objects.filter(section__name="products")
+    return shop(200).pages
 
 
 def dirty(pages: Any) -> int:
@@ -111,6 +133,9 @@ class TestSections:
             "build_sitemaps products"
         ]
         assert dirty(pages) == 20
+        assert ask("release", section="products") == [  # it is not held
+            "Let it pass: products: there is nothing to do."
+        ]
 
     def test_one_that_is_served_live_has_no_pages_to_rebuild(self, ask, sections):
         sections.register("products", limited(10))
@@ -156,11 +181,6 @@ class TestSections:
         build(full=True)
         assert Section.objects.get(name="products").hold_reason
 
-    def test_what_is_not_held_needs_no_release(self, ask, pages):
-        assert ask("release", section="products") == [
-            "Let it pass: products: there is nothing to do."
-        ]
-
 
 class TestEngines:
     def test_one_that_is_paused_gets_nothing_until_it_is_resumed(
@@ -171,33 +191,35 @@ class TestEngines:
         (host,) = EngineHost.objects.all()
         assert host.parked_reason == "paused by ada"
         ask("submit", urls="/about/")
-        assert (notify_engines().sent, Engine.told()) == (0, [])
+        assert (notify_engines().sent, RecordingEngine.told()) == (0, [])
         assert ask("resume", engine="one") == ["Resume: one: queued for the workers."]
         assert woken[-1] == "engines"
         notify_engines()
-        assert Engine.told() == ["https://example.com/about/"]
+        assert RecordingEngine.told() == ["https://example.com/about/"]
 
     def test_one_that_is_paused_at_work_gets_no_further_request(
         self, ask, sections, woken, monkeypatch
     ):
+        real = RecordingEngine.send
+
         def send(engine, batch):
-            RecordingEngine.send(engine, batch)
+            real(engine, batch)
             ask("pause", engine="one")
 
-        monkeypatch.setattr(Engine, "max_batch", 1)
-        monkeypatch.setattr(Engine, "send", send)
+        monkeypatch.setattr(RecordingEngine, "max_batch", 1)
+        monkeypatch.setattr(RecordingEngine, "send", send)
         ask("submit", urls="/a/ /b/")
         assert notify_engines().sent == 1
         assert Delivery.objects.waiting().count() == 1
 
     def test_what_was_rejected_is_submitted_again(self, ask, sections, woken):
         ask("submit", urls="/about/")
-        with Engine.failing(BatchRejected("no such URL")):
+        with RecordingEngine.failing(BatchRejected("no such URL")):
             notify_engines()
         assert Delivery.objects.dead().count() == 1
         assert ask("retry", engine="one") == ["Retry: one: queued for the workers."]
         notify_engines()
-        assert Engine.told() == ["https://example.com/about/"]
+        assert RecordingEngine.told() == ["https://example.com/about/"]
 
     def test_urls_are_submitted_as_they_are_listed(self, ask, sections, woken):
         """At once, each one time, whether with the origin or without."""
@@ -206,7 +228,7 @@ class TestEngines:
         assert said.endswith("queued for the workers.")
         assert woken == ["engines"]
         notify_engines()
-        assert Engine.told() == [
+        assert RecordingEngine.told() == [
             "https://example.com/a/",
             "https://example.com/caf%C3%A9/",
         ]
@@ -222,14 +244,13 @@ class TestEngines:
         ids=["other host", "no URL", "none", "many"],
     )
     def test_what_cannot_be_submitted_is_said(
-        self, client, ask, sections, woken, urls, words
+        self, client, ask, sections, configure, woken, urls, words
     ):
+        """So is why a site notifies nobody."""
         answer = client.post(f"{DASHBOARD}actions/submit/", {"urls": urls})
         assert answer.status_code == 200
         assert words in answer.text
         assert not Delivery.objects.exists()
-
-    def test_a_site_that_notifies_nobody_says_why(self, client, ask, configure, woken):
         configure(NOTIFY=False)
         answer = client.get(f"{DASHBOARD}actions/submit/")
         assert "NOTIFY&#x27;] is False" in answer.text
@@ -301,3 +322,45 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(client, ask, se
     build()
     moving = client.get(f"{DASHBOARD}running/").text
     assert moving.partition("Pages to build")[0].count("<dd>1</dd>") == 2
+
+
+class TestOddRequests:
+    """Requests that no page makes: each is answered, and none is an error."""
+
+    @pytest.fixture
+    def asked(self, urls: Any, products: Any, admin_client: Any) -> Any:
+        """Have pages, and an admin that has all of ours; return who asks it."""
+        admin_client.raise_request_exception = False
+        return admin_client
+
+    def test_odd_values_are_answered(self, asked):
+        """With a page, a redirect, or why there is none."""
+        given = [(url, value) for url in URLS for value in ENCODED]
+        found = [(asked.get(it.format(v)).status_code, it, v[:9]) for it, v in given]
+        assert [it for it in found if it[0] not in (200, 302, 400, 404)] == []
+
+    def test_odd_forms_are_answered(self, asked):
+        """So are they where they are not sent as forms."""
+        found = []
+        for name, key in FORMS:
+            address = f"{DESK}dashboard/actions/{name}/"
+            for value in VALUES:
+                answer = asked.post(address, {"urls": "/", key: value})
+                found.append((answer.status_code, name, key, value[:9]))
+            for kind in ("application/json", "multipart/form-data", "text/plain"):
+                answer = asked.post(address, b"\xff{", content_type=kind)
+                found.append((answer.status_code, name, kind))
+        assert [it for it in found if it[0] not in (200, 302, 400, 404)] == []
+
+    @pytest.mark.parametrize("page", ["", "problems/"])
+    def test_a_developer_needs_no_base_url(
+        self, asked, sections, settings, configure, page
+    ):
+        """With DEBUG the site is that of the request, as it is for the sitemaps."""
+        configure(BASE_URL=None)
+        url, words = f"{DESK}dashboard/{page}", "Sitemap URLs have no origin"
+        assert words in asked.get(url).text
+        settings.DEBUG = True
+        shown = asked.get(url).text
+        assert words not in shown
+        assert "products" in shown or page == "problems/"

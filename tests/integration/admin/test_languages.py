@@ -16,8 +16,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Figure, Page, Section
-from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.shop import limited, make_products
+from tests.integration.diagnostics.rows import ENGINE
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
 PATHS = {
@@ -46,8 +45,7 @@ def show(client: Any, settings: Any, configure: Any) -> Any:
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, middleware]
     settings.LANGUAGES = [("en", "English"), ("de", "German"), ("he", "Hebrew")]
     settings.USE_THOUSAND_SEPARATOR = True
-    engine = f"{RecordingEngine.__module__}.RecordingEngine"
-    configure(ENGINES={"one": {"BACKEND": engine}})
+    configure(ENGINES={"one": ENGINE})
 
     def show(path: str, language: str) -> Any:
         response = client.get(path, headers={"accept-language": language})
@@ -58,10 +56,9 @@ def show(client: Any, settings: Any, configure: Any) -> Any:
 
 
 @pytest.fixture
-def section(publish: Any) -> Section:
+def section(shop: Any) -> Section:
     """Have 1,500 pages, of which 1,266 are to be built and one is parked."""
-    make_products(3)
-    section = publish(limited(3))
+    section = shop(3)
     section.pages.update(built=1, wanted=0, problems=["Product 1 left out: odd"])
     pages = [Page(section=section, number=n, built=1) for n in range(2, 1_501)]
     for page in pages[233:]:
