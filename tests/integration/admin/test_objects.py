@@ -74,7 +74,6 @@ class TestPage:
 
 class TestPanel:
     def test_it_says_where_an_object_is_listed(self, client, editor, products):
-        """With its page, since when, and a link to its entries."""
         answer = client.get(panel_of(products[12]))
         found = html.fromstring(answer.content.decode())
         assert found.cssselect("li > a")[0].get("href") == product_urls([12])[0]
@@ -130,9 +129,7 @@ class TestRights:
             (["view_product", "delete_exclusion"], ["List it again"]),
         ],
     )
-    def test_buttons_are_for_those_who_may_act(
-        self, client, user, products, rights, shown
-    ):
+    def test_who_may_act_has_buttons(self, client, user, products, rights, shown):
         user(*rights)
         exclude(products[1], by="bob")
         found = "".join(text(client.get(panel_of(it))) for it in products[:2])
@@ -140,9 +137,7 @@ class TestRights:
         assert [it for it in buttons if it in found] == shown
 
     @pytest.mark.parametrize(("rights", "links"), [(["view_dashboard"], 1), ([], 0)])
-    def test_the_map_is_linked_for_those_who_may_see_it(
-        self, client, user, products, rights, links
-    ):
+    def test_who_may_see_the_map_has_links(self, client, user, products, rights, links):
         user("view_product", *rights)
         found = html.fromstring(client.get(panel_of(products[0])).content.decode())
         assert len(found.cssselect("dd a")) == links
@@ -179,9 +174,7 @@ class TestActing:
         assert "Excluded from sitemaps: done." in found
         assert Section.objects.count() == 0
 
-    def test_what_is_wrong_or_done_already_changes_nothing(
-        self, client, editor, products
-    ):
+    def test_what_is_wrong_changes_nothing(self, client, editor, products):
         data = {"exclude": "1", "note": "x" * 201}
         found = text(client.post(panel_of(products[0]), data, follow=True))
         assert "at most 200 characters" in found
@@ -198,7 +191,6 @@ class TestExclusions:
     def test_they_are_listed_with_their_objects(
         self, client, editor, products, django_assert_max_num_queries
     ):
-        """By few queries, however many there are."""
         for product in products[:9]:
             exclude(product, by="bob", note="why")
         Exclusion.objects.create(model="gone.thing", key="1")

@@ -69,6 +69,14 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
     assert page.cssselect("h2") == []
     assert "never audited" in page.text_content()
     assert texts(page.cssselect("code")) == ["manage.py check_sitemaps --audit"]
+    finding = {"source": "https://example.com/a.xml", "line": 3, "rule": "loc-host"}
+    finding["message"] = "it is on another host"
+    keep_findings(get_site(), {"counts": {"loc-host": 2}, "problems": [finding]})
+    page = shown()
+    assert texts(page.cssselect("h3")) == ["URL not allowed (2)"]
+    [item] = texts(page.cssselect(".sitemaps-items li"))
+    assert item == "https://example.com/a.xml:3 it is on another host"
+    assert "The pages were audited just now." in page.text_content()
 
 
 def test_a_link_opens_its_object(shown, publish, client):
@@ -115,26 +123,7 @@ def test_buttons_are_those_that_the_user_may_press(shown, shop, configure, clien
     assert not EngineHost.objects.exclude(parked_reason="").exists()
 
 
-def test_the_findings_of_the_last_audit_are_shown(shown, shop):
-    """With their age; those of the audit before are gone."""
-    shop(3)
-    finding = {"source": "https://example.com/a.xml", "line": 3, "rule": "loc-host"}
-    finding["message"] = "https://other.example/ is not on https://example.com"
-    keep_findings(get_site(), {"counts": {"loc-host": 2}, "problems": [finding]})
-    page = shown()
-    assert texts(page.cssselect("h2, h3")) == [
-        "Findings of the audit (2)",
-        "URL not allowed (2)",
-    ]
-    [item] = texts(page.cssselect(".sitemaps-items li"))
-    assert item == f"https://example.com/a.xml:3 {finding['message']}"
-    assert "The pages were audited just now." in page.text_content()
-    keep_findings(get_site(), {"counts": {}, "problems": []})
-    assert "Nothing needs you." in shown().text_content()
-
-
 def test_two_sites_are_told_apart(shown, configure, sections):
-    """Each heading names its site, and a wrong setting is a sentence."""
     sites = {name: {"BASE_URL": f"https://{name}.example"} for name in ("a", "b")}
     configure(BASE_URL=None, SITES=sites)
     sections.register("products", limited(3))

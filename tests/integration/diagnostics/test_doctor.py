@@ -11,7 +11,6 @@ import pytest
 from django.core.cache.backends.dummy import DummyCache
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.urls import path, re_path
@@ -24,8 +23,8 @@ from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support import urls
 from tests.support.builds import build_fully
-from tests.support.faults import fail_open, fail_queries, fail_save
-from tests.support.servers.workers import Broker, messages_to, start_worker
+from tests.support.faults import fail_open, fail_save
+from tests.support.servers.workers import start_worker
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -65,7 +64,6 @@ def urlconf(*patterns: Any) -> Any:
 
 
 def test_a_site_that_is_well_has_ticks_only():
-    """Without remedies; no worker is a choice."""
     found = examined()
     assert {name: it.ok for name, it in found.items()} == {
         "settings": True,
@@ -90,26 +88,12 @@ def test_a_site_that_is_well_has_ticks_only():
 
 
 def test_what_a_probe_raises_is_a_cross_and_the_others_go_on(monkeypatch):
-    """With its own remedy, and without a traceback."""
     monkeypatch.setattr(doctor, "is_public", lambda origin: 1 / 0)
     found = examined()
     origin = found["origin"]
     assert (origin.ok, origin.text) == (False, "ZeroDivisionError: division by zero")
     assert origin.remedy == "Mend the database and its migrations first."
     assert [name for name, it in found.items() if it.ok is False] == ["origin"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_database_that_is_down_is_a_cross_wherever_it_is_needed():
-    """Key files and the cache need none."""
-    with fail_queries(lambda sql: True):
-        found = examined()
-    faults = {name for name, it in found.items() if it.ok is False}
-    assert faults == {
-        *("database", "migrations", "sections", "index", "builds", "engines")
-    }
-    assert "the server closed the connection" in found["database"].text
-    assert found["key file of indexnow"].ok
 
 
 class LosingCache(DummyCache):
@@ -132,7 +116,6 @@ REDIRECTED = {
     "SECURE_SSL_REDIRECT": True,
 }
 CAUGHT = {"ROOT_URLCONF": urlconf(re_path("", lambda request: HttpResponse("ok")))}
-NOT_OURS = {"ROOT_URLCONF": type("Urls", (), {"urlpatterns": [path("a", urls.view)]})}
 
 
 @pytest.mark.parametrize(
@@ -153,11 +136,8 @@ NOT_OURS = {"ROOT_URLCONF": type("Urls", (), {"urlpatterns": [path("a", urls.vie
         (cached(f"{__name__}.LosingCache"), "cache", False, "keeps nothing"),
         (DUMMY, "cache", None, "belongs to one process"),
         (CAUGHT, "index", False, "answers 200, from another view"),
-        (CAUGHT, "index", False, INCLUDE),
         (CAUGHT, "robots.txt", False, "does not name"),
         (CAUGHT, "key file of indexnow", False, "answers 200, without key"),
-        (NOT_OURS, "index", False, INCLUDE),
-        ({"ALLOWED_HOSTS": []}, "index", False, "Add 'shop.dev' to ALLOWED_HOSTS."),
         ({"ALLOWED_HOSTS": [], "DEBUG": True}, "index", True, ""),
         (REDIRECTED, "index", True, ""),
         (REDIRECTED | {"BASE_URL": "http://shop.dev"}, "index", False, "it leads: htt"),
@@ -200,9 +180,7 @@ def test_a_cache_of_rows_that_settings_do_not_name_is_found(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["database", "origin", "builds"])
-def test_what_only_production_needs_is_mild_in_development(
-    settings, configure, monkeypatch, name
-):
+def test_faults_of_production_alone(settings, configure, monkeypatch, name):
     if connection.vendor == "sqlite":
         monkeypatch.setattr(connections["default"], "transaction_mode", None)
     configure(BASE_URL="http://localhost:8000")
@@ -237,38 +215,18 @@ class TestDatabase:
         assert (found.ok, found.text) == (False, f"{connection.vendor}, serializable")
         assert "isolation_level" in found.remedy
 
-    def test_a_migration_that_is_not_applied_is_named(self):
-        MigrationRecorder(connection).record_unapplied("sitemaps_plus", "0001_initial")
-        [found] = doctor._migrations(None)
-        assert (found.ok, found.text) == (False, "not applied: 0001_initial")
-        assert found.remedy == "Run manage.py migrate."
-
 
 class TestSections:
-    def test_one_that_cannot_be_read_is_a_cross(self, sections):
-        def fail(self: Any) -> Any:
-            raise ValueError("odd")
-
-        sections.register("broken", limited(2, get_queryset=fail))
-        found = examined()
-        assert "could not be read: ValueError: odd" in found["section broken"].text
-        assert "build_sitemaps broken" in found["section broken"].remedy
-        assert found["section products"].ok
-
     def test_one_without_rows_or_pages_is_no_fault(self, sections):
         rows = Product.objects.none()
         sections.register("empty", limited(10, get_queryset=lambda it: rows))
         sections.register("new", limited(10))
-        found = examined()
-        empty, new = found["section empty"], found["section new"]
+        empty, new = [examined()[f"section {it}"] for it in ("empty", "new")]
         assert (empty.ok, empty.text, empty.remedy) == (None, "columns; no rows", "")
         assert new.text.endswith("not built, so it is served live")
 
-    def test_one_that_is_held_or_has_gone_is_a_cross(self, sections):
-        Section.objects.filter(name="products").update(hold_reason="too few")
-        found = examined()["section products"]
-        assert (found.ok, found.text) == (False, "The guard holds it: too few")
-        Section.objects.update(hold_reason="")
+    def test_a_problem_of_one_is_a_cross(self, sections):
+        """As all who show problems have it."""
         sections.unregister("products")
         assert "Run manage.py prune_sitemaps." in examined()["section products"].remedy
 
@@ -331,42 +289,21 @@ class TestWorkers:
                 assert said() == "the broker and a worker answer"
                 assert len(get_executor().workers()) == 2
 
-    def test_a_broker_that_is_down_is_a_cross(self, configure):
-        configure(EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor")
-        with messages_to(Broker("redis://127.0.0.1:1/0")):
-            found = examined()["workers"]
-        assert found.ok is False
-        assert "refused" in found.text
-        assert found.remedy == "Start the broker, and compare CELERY_BROKER_URL."
-
 
 class TestBuilds:
-    def test_a_change_that_waits_for_long_is_a_cross(self):
-        change = Change.objects.create(section="products", kind="key", low="1")
-        assert examined()["builds"].ok
-        Change.objects.update(at=change.at - timedelta(days=3))
-        found = examined()["builds"]
-        assert found.ok is False
-        words = "products: The oldest change has waited for 3 days"
-        assert found.text.startswith(words)
-        assert "build_sitemaps from cron" in found.remedy
-
-    def test_so_is_a_last_build_of_days_ago(self):
-        """Other sections may have been built since."""
+    def test_a_last_build_of_days_ago_is_a_cross(self):
         sections = Section.objects.filter(name="products")
         sections.update(schedule_checked_at=F("schedule_checked_at") - timedelta(3))
         found = examined()["builds"]
         assert found.ok is False
         assert found.text.startswith("products: The last build was made 3 days ago")
-
-    def test_none_is_a_choice(self):
-        Page.objects.all().delete()
+        assert "build_sitemaps from cron" in found.remedy
+        Page.objects.all().delete()  # none is a choice
         assert examined()["builds"].ok is None
 
 
 class TestEngines:
     def test_one_that_is_parked_is_a_cross(self):
-        """As all who show problems have it."""
         know(engine="indexnow", host="shop.dev", parked_reason="It answered 403: no.")
         found = examined()["engine indexnow"]
         assert found.ok is False
@@ -432,7 +369,6 @@ class TestCommand:
     ],
 )
 def test_urls_of_images_that_expire_are_named(sections, query, is_named):
-    """Of the first rows, whatever storage has signed them."""
     url = f"https://cdn.example/a.jpg?{query}"
     sections.register("signed", limited(2, images=lambda self, row: url))
     found = examined()

@@ -1,4 +1,4 @@
-"""Explanations: where a URL is listed, and each reason why it is not."""
+"""Explanations of why a URL is listed or not, and rows that people exclude."""
 
 from __future__ import annotations
 
@@ -9,20 +9,33 @@ from typing import Any
 import pytest
 from django.contrib.sitemaps import Sitemap
 from django.core.management import CommandError, call_command
+from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics import requests
 from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
 from django_sitemaps_plus.diagnostics.explain import explain_url as explain
-from django_sitemaps_plus.diagnostics.requests import exclude
+from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Exclusion, Page, Section
+from django_sitemaps_plus.models import Change, Delivery, Exclusion, Page, Section
+from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.faults import fail_queries
-from tests.support.shop import START, ProductSource, limited, make_products
+from tests.support.rows import RowsElsewhere, make_tables
+from tests.support.shop import (
+    START,
+    ProductSource,
+    limited,
+    make_products,
+    product_urls,
+)
 from tests.support.testapp.models import Author, Book, Cafe, Label, Place, Product
+
+from .rows import ENGINE
 
 pytestmark = pytest.mark.database
 
@@ -86,7 +99,6 @@ def reasons(url: str = URL) -> list[str]:
 
 class TestListed:
     def test_a_built_page_has_its_object(self, sections, products):
-        """And only that page is read."""
         sections.register("products", Published)
         build_fully()
         page = Page.objects.get(section__name="products", number=2)
@@ -117,21 +129,29 @@ class TestListed:
     def test_any_form_of_source_is_searched(
         self, sections, products, source, page, is_built
     ):
-        """Whether it is built or served live; those with keys by the row."""
+        """By the row as well, if it has keys: then no other page is read."""
         sections.register("products", source)
+        sections.register("labels", model_source(Label))
         if is_built:
             build_fully()
-        found = explained("/products/product-00003/")
-        [listing] = found.listings
-        assert (listing.url, listing.page) == (URL, page)
-        assert bool(listing.object) is is_built
-        assert len(found.rows) == (source not in (Listed, Entries))
+        by_url = explained("/products/product-00003/")
+        found = [by_url]
+        has_keys = source not in (Listed, Entries)
+        assert len(by_url.rows) == has_keys
+        if has_keys:
+            Page.objects.exclude(number=page).update(object="products/1/gone.xml.gz")
+            found.append(explain_object(products[3], get_site()))
+        for it in found:
+            [listing] = it.listings
+            assert (it.url, it.is_listed, it.notes) == (URL, True, [])
+            assert (listing.url, listing.section) == (URL, "products")
+            assert (listing.page, bool(listing.object)) == (page, is_built)
+            assert [(lead.section, lead.reasons) for lead in it.rows] == (
+                [("products", [])] * has_keys
+            )
 
     @pytest.mark.urls("tests.support.urls_i18n")
-    def test_a_url_of_a_language_is_found_at_its_origin(
-        self, sections, products, configure
-    ):
-        """One of another host is not."""
+    def test_a_url_at_the_origin_of_a_language(self, sections, products, configure):
         german = "https://example.de/de/products/product-00003/"
         configure(LANGUAGE_ORIGINS={"de": "https://example.de"})
         sections.register("products", limited(50, languages=["en", "de"]))
@@ -160,9 +180,7 @@ class TestListed:
             assert (len(lead.urls), lead.reasons) == (3, [])
             build_fully()
 
-    def test_a_field_of_each_language_leads_to_the_row(
-        self, sections, products, settings
-    ):
+    def test_a_field_named_as_a_language(self, sections, products, settings):
         """Here the field is "id", and so is the language."""
         settings.ROOT_URLCONF = "tests.support.urls_i18n"
         settings.LANGUAGES = [("en", "English"), ("id", "Indonesian")]
@@ -191,23 +209,6 @@ class TestListed:
 
 class TestObjects:
     """The same of a row itself, by whatever section has it."""
-
-    @pytest.mark.parametrize("source", [Published, Methods, Items])
-    @pytest.mark.parametrize("is_built", [False, True])
-    def test_it_is_found_on_its_page(self, sections, products, source, is_built):
-        """And no other page is read."""
-        sections.register("products", source)
-        sections.register("labels", model_source(Label))
-        if is_built:
-            build_fully()
-        page = "2" if source is Published else "1"
-        Page.objects.exclude(number=page).update(object="products/1/gone.xml.gz")
-        found = explain_object(products[3], get_site())
-        [listing] = found.listings
-        assert (found.url, found.is_listed, found.notes) == (URL, True, [])
-        assert (listing.section, str(listing.page)) == ("products", page)
-        assert bool(listing.object) is is_built
-        assert [(it.section, it.reasons) for it in found.rows] == [("products", [])]
 
     def test_each_reason_is_named(self, sections, products):
         """Among them who has excluded it; the URL is known none the less."""
@@ -264,7 +265,6 @@ class TestObjects:
 )
 @pytest.mark.parametrize("source", [Published, Listed])
 def test_a_near_miss_is_found(sections, products, source, url):
-    """By the row that it leads to, or on the pages."""
     sections.register("products", source)
     build_fully()
     found = explained(url)
@@ -278,9 +278,7 @@ def either(self: Any) -> Any:
 
 
 class TestConditions:
-    def test_each_that_leaves_the_row_out_is_named_with_its_value(
-        self, sections, products
-    ):
+    def test_each_is_named_with_its_value(self, sections, products):
         def strict(self: Any) -> Any:
             rows = Product.objects.filter(published=True).exclude(name="x")
             return rows.filter(popularity__gt=3)
@@ -334,9 +332,7 @@ class TestErrors:
         sections.register("products", raises)
         assert any("ValueError: odd" in note for note in explained().notes)
 
-    def test_a_source_that_fails_is_noted_and_its_pages_are_searched(
-        self, sections, products, monkeypatch
-    ):
+    def test_pages_of_a_source_that_fails(self, sections, products, monkeypatch):
         """So are the other sections."""
         sections.register("products", Published)
         sections.register("others", Listed)
@@ -357,8 +353,6 @@ class TestDelays:
         Product.objects.bulk_create([Product(slug="new", name="n", updated_at=START)])
 
     def test_each_has_its_reason(self, configure):
-        """From a row that was not noticed to a section that is not served."""
-
         def reason() -> str:
             [reason] = reasons("/products/new/")
             return reason
@@ -442,7 +436,6 @@ class TestCommand:
         assert "/products/2/" in shown(URL)
 
     def test_other_versions_are_listed_too(self, sections, products, settings, shown):
-        """Not in its place."""
         settings.ROOT_URLCONF = "tests.support.urls_i18n"
         sections.register("products", limited(6, languages="all"))
         out = shown("/de/products/product-00003/")
@@ -464,7 +457,6 @@ class TestCommand:
         assert "Its URL is" not in out
 
     def test_what_is_still_listed_is_out_of_date(self, sections, products, shown):
-        """Whether a build knows of the change or not."""
         sections.register("products", Published)
         build_fully()
         Product.objects.filter(slug="product-00003").update(published=False)
@@ -485,3 +477,106 @@ class TestCommand:
         configure(BASE_URL=None)
         with pytest.raises(CommandError, match=r"no origin\. Set"):
             shown(URL)
+
+
+class TestExcluding:
+    """Rows that people exclude: pages follow, and engines are notified."""
+
+    @pytest.fixture
+    def products(self, shop: Any) -> list[Product]:
+        """Publish some."""
+        shop()
+        return list(Product.objects.order_by("pk"))
+
+    @pytest.fixture
+    def told(self, configure: Any) -> Any:
+        """Return what gives the URLs that an engine gets by the next build."""
+        configure(
+            NOTIFY=True,
+            NOTIFY_DELAY_SECONDS=0,
+            NOTIFY_INTERVAL_SECONDS=0,
+            ENGINES={"one": ENGINE},
+        )
+        RecordingEngine.clear()
+
+        def told() -> list[str]:
+            build_and_relay()
+            notify_engines()
+            found = RecordingEngine.told()
+            RecordingEngine.clear()
+            return found
+
+        yield told
+        RecordingEngine.clear()
+
+    def test_only_its_page_is_built_and_engines_hear(self, sections, told, crawl):
+        products = make_products(6)
+        sections.register("products", limited(2))
+        build_fully()
+        told()
+        objects = dict(Page.objects.values_list("number", "object"))
+        url = product_urls([2])
+        assert exclude(products[2], by="ada", note="sold out")
+        assert told() == url
+        changed = {
+            number
+            for number, stored in Page.objects.values_list("number", "object")
+            if objects[number] != stored
+        }
+        assert changed == {0, 2}  # the index, too
+        assert crawl()["/sitemap-products-2.xml"] == product_urls([3])
+        assert (Page.objects.get(number=2).skipped, Section.objects.count()) == (0, 2)
+        assert lift(Exclusion.objects.of_row(products[2]), products[2])
+        assert told() == url
+        assert crawl()["/sitemap-products-2.xml"] == product_urls([2, 3])
+        assert not Exclusion.objects.exists()
+
+    def test_what_is_done_already_changes_nothing(self, products):
+        assert exclude(products[0], by="ada", note="first")
+        Change.objects.all().delete()
+        assert not exclude(products[0], by="bob", note="second")
+        assert Exclusion.objects.get().note == "first"
+        assert lift(Exclusion.objects.all())
+        assert Change.objects.count() == 1
+        assert not lift(Exclusion.objects.all())
+
+    def test_a_row_is_marked_in_the_sections_of_its_child(self, sections):
+        """The exclusion is that of the first ancestor."""
+        cafe = Cafe.objects.create(slug="cafe")
+        sections.register("cafes", limited(5, model=Cafe, lastmod=None))
+        build_fully()
+        Change.objects.all().delete()
+        exclude(cafe, by="ada")
+        assert Exclusion.objects.get().model == "testapp.place"
+        assert Change.objects.get().section == "cafes"
+        lift(Exclusion.objects.all())
+        assert Change.objects.count() == 2
+
+    def test_one_that_cannot_be_marked_is_not_excluded(self, products, monkeypatch):
+        def fail(rows: Any) -> int:
+            raise DatabaseError("full")
+
+        monkeypatch.setattr(requests, "notify_changed", fail)
+        with pytest.raises(DatabaseError):
+            exclude(products[0], by="ada")
+        assert not Exclusion.objects.exists()
+
+    def test_one_of_a_model_that_has_gone_can_be_lifted(self):
+        Exclusion.objects.create(model="gone.thing", key="1")
+        Exclusion.objects.create(model="nonsense", key="1")
+        assert lift(Exclusion.objects.all())
+
+    def test_rows_on_another_database(self, sections, settings, other_database, crawl):
+        """Their changes lie beside them; a build must not take one too early."""
+        products = make_products(3)
+        make_tables(other_database)
+        settings.DATABASE_ROUTERS = [RowsElsewhere(other_database)]
+        sections.register("products", limited(5))
+        build_fully()
+        with transaction.atomic(using=other_database):
+            exclude(products[1], by="ada")
+            assert not Change.objects.using("default").exists()
+        assert Exclusion.objects.using(other_database).count() == 1
+        assert Change.objects.using("default").count() == 1
+        build_and_relay()
+        assert list(crawl().values()) == [product_urls([0, 2])]

@@ -67,27 +67,17 @@ def flip(mark: str) -> set[str]:
 class TestGrace:
     """PRUNE_SECONDS counts from the moment at which an object is replaced."""
 
-    def test_an_object_that_stood_for_long(self, products):
-        """Its own time says nothing of when it was replaced."""
-        pass_time(100 * DAYS)
+    @pytest.mark.parametrize(("age", "later"), [(2_400, 23), (23, 25)])
+    def test_a_replaced_object_stays_for_the_grace(self, products, age, later):
+        """Its own time says nothing of that; a young one stays for two graces."""
+        pass_time(age * HOUR)
         old = flip("a")
         assert (prune().objects, prune().waiting) == (0, 4)  # with that of the index
-        pass_time(23 * HOUR)
+        pass_time(later * HOUR)
         prune()
         assert old <= objects()
         pass_time(2 * HOUR)
         assert (prune().objects, prune().waiting) == (4, 0)
-        assert objects() == pointed()
-
-    def test_an_object_that_stood_for_less_than_the_grace(self, products):
-        """It stays for two graces after it was stored."""
-        pass_time(23 * HOUR)
-        old = flip("a")
-        pass_time(25 * HOUR)
-        prune()
-        assert old <= objects()
-        pass_time(2 * HOUR)
-        prune()
         assert objects() == pointed()
 
     def test_a_page_that_changes_all_the_time(self, products):
@@ -151,7 +141,6 @@ class TestNamed:
         assert objects() == pointed()
 
     def test_those_of_a_plan_to_come_stay(self, products):
-        """Its pages are rows, though they are not served yet."""
         Page.objects.filter(number=3, section__name="products").update(state=State.NEXT)
         pass_time()
         assert prune().waiting == 0
@@ -199,7 +188,6 @@ def test_what_a_slow_builder_has_stored_stays(products, monkeypatch, crawl):
 
 @pytest.mark.parametrize("name", ["public", "sitemaps"])
 def test_any_name_of_a_section_will_do(shop, crawl, name, media_root):
-    """Also that of a directory of ours."""
     shop(name=name)
     rename("a")
     build_fully()
@@ -275,7 +263,6 @@ class TestMissingSections:
         return prune()
 
     def test_it_goes_after_a_day(self, client, media_root, run):
-        """A deploy may be under way; rows, objects and names go then."""
         assert self.leave(23).pages == 0
         assert client.get("/sitemap-products-1.xml").status_code == 200
         assert build().missing == ["products"]
@@ -292,7 +279,6 @@ class TestMissingSections:
         assert prune() == PruneReport()
 
     def test_it_goes_now_if_a_person_says_so(self, client, crawl, call):
-        """It is removed or renamed; the index lists it no longer."""
         said = call("--section", "products", "--now", "--dry-run")
         assert re.search(r"sections +1\n", said)
         assert client.get("/sitemap-products-1.xml").status_code == 200
@@ -314,14 +300,12 @@ class TestMissingSections:
         ],
     )
     def test_nothing_else_goes_now(self, call, arguments, said):
-        """The message says which sections can."""
         before = all_rows()
         with pytest.raises(CommandError, match=said):
             call(*arguments)
         assert all_rows() == before
 
     def test_it_comes_back_with_new_numbers(self, sections, client, crawl):
-        """No number stands for two pages."""
         self.leave(25)
         prune()
         sections.register("products", limited(10))

@@ -143,8 +143,6 @@ def test_a_section_that_cannot_be_listed(storage):
 
 @pytest.mark.parametrize("verb", ["listdir", "get_modified_time"])
 def test_a_storage_without_lists_or_times(storage, monkeypatch, call, verb):
-    """It says which method the storage lacks, and the rows are pruned."""
-
     def lacks(self: Any, name: str) -> Any:
         raise NotImplementedError(f"subclasses must provide a {verb}() method")
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    FileResponse,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseForbidden,
+)
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 ORIGIN = "https://example.com"
 
@@ -21,16 +26,6 @@ def page(head: str = "", body: str = "", **headers: str) -> Callable[..., HttpRe
     return view
 
 
-def moved(request: HttpRequest) -> HttpResponse:
-    """Redirect."""
-    return HttpResponseRedirect("/good/")
-
-
-def forbidden(request: HttpRequest) -> HttpResponse:
-    """Refuse."""
-    raise PermissionDenied
-
-
 def broken(request: HttpRequest) -> HttpResponse:
     """Fail."""
     raise RuntimeError("odd")
@@ -41,11 +36,6 @@ def basket(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(status=403 if request.COOKIES else 200)
     response.set_cookie("seen", "yes")
     return response
-
-
-def file(request: HttpRequest) -> FileResponse:
-    """Answer with a file."""
-    return FileResponse([b"%PDF-1.7"], content_type="application/pdf")
 
 
 def own(request: HttpRequest) -> HttpResponse:
@@ -62,7 +52,7 @@ GOOD = {
     "own/": own,
     "basket/": basket,
     "basket/two/": basket,
-    "file/": file,
+    "file/": lambda request: FileResponse([b"%PDF"], content_type="application/pdf"),
     "index-follow/": page(META.format("robots", "index, max-image-preview:none")),
     "odd-html/": page("<![odd[ <p a=' <link rel=canonical>"),
     "größe/": page('<link rel="canonical" href="/größe/">'),
@@ -70,8 +60,8 @@ GOOD = {
 
 #: Paths by the rule that their page breaks.
 BAD = {
-    "page-redirect": ("moved/", moved),
-    "page-forbidden": ("forbidden/", forbidden),
+    "page-redirect": ("moved/", RedirectView.as_view(url="/good/")),
+    "page-forbidden": ("forbidden/", lambda request: HttpResponseForbidden()),
     "page-error": ("broken/", broken),
     "page-blocked": ("private/a/", page()),
     "page-noindex": (

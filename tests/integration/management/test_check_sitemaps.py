@@ -123,7 +123,6 @@ class TestFiles:
         assert numbers_of(report) == (3, 4, 2, 0)
 
     def test_a_listed_file_must_be_there(self, tmp_path):
-        """Plain or compressed; an index in an index is named."""
         (tmp_path / "sitemap.xml").write_bytes(index("/a.xml", "/b.xml"))
         (tmp_path / "a.xml").write_bytes(index("/c.xml"))
         problems = report_of(tmp_path)["problems"]
@@ -186,7 +185,6 @@ class TestServer:
         return content.replace(b"https://shop.example/", server.url.encode())
 
     def test_an_index_leads_to_its_files(self, server, answers):
-        """Compressed ones too, and those that are encoded as for crawlers."""
         content = gzip.compress(self.at(server, urlset(entry("/a"))))
         for coded in (answers["/a.xml"], answer(content, Content_Encoding="gzip")):
             answers["/a.xml"] = coded
@@ -207,7 +205,6 @@ class TestServer:
         assert "compare BASE_URL" in problem["message"]
 
     def test_redirects_are_not_followed(self, server, answers):
-        """The message says which URL to give."""
         location = f"{server.url}sitemap.xml"
         answers["/old.xml"] = answer(b"", "301 Moved", Location=location)
         [problem] = report_of(f"{server.url}old.xml")["problems"]
@@ -216,7 +213,6 @@ class TestServer:
         assert len(server.requests) == 1
 
     def test_answers_that_are_no_sitemap(self, server, answers):
-        """Each has its rule."""
         answers["/html.xml"] = answer(b"<!doctype html><html>Please log in</html>")
         answers["/down.xml"] = answer(b"Sorry", "503 Service Unavailable")
         listed = index("/html.xml", "/down.xml", "/none.xml")
@@ -271,34 +267,21 @@ class TestAudit:
         assert numbers_of(report_of("--audit")) == (2, 9, 0, 0)
 
     def test_each_page_is_found_by_its_rule(self, project):
-        """With its section's page, and what to do."""
         bad = {rule: path for rule, (path, _) in audited.BAD.items()}
         bad["page-missing"] = "gone/"
         project.register("bad", listing(*bad.values()))
         report = report_of("--audit")
         assert numbers_of(report) == (2, 8, 9, 0)
-        source = f"{audited.ORIGIN}/sitemap-bad-1.xml"
-        assert {it["source"] for it in report["problems"]} == {source}
-        messages = {
-            rule: [it["message"] for it in report["problems"] if it["rule"] == rule]
-            for rule in bad
+        assert report["counts"] == dict.fromkeys(bad, 1) | {
+            "page-noindex": 2,  # in a header, and in a <meta>
+            "page-canonical": 2,
         }
-        words = {
-            "page-redirect": ["redirects to /good/: list"],
-            "page-forbidden": ["answers 403 Forbidden. Mend it"],
-            "page-error": ["answers 500 Internal Server Error: RuntimeError: odd"],
-            "page-blocked": ["robots.txt forbids"],
-            "page-noindex": ["X-Robots-Tag of 'none'", "<meta> of 'NOINDEX, follow'"],
-            "page-canonical": ["canonical URL https://example.com/good/", "URL //[:"],
-            "page-missing": ["answers 404 Not Found. Mend it"],
-        }
-        assert {rule: len(found) for rule, found in messages.items()} == {
-            rule: len(expected) for rule, expected in words.items()
-        }
-        for rule, expected in words.items():
-            for message, part in zip(messages[rule], expected, strict=True):
-                assert f"{audited.ORIGIN}/{bad[rule]}" in message
-                assert part in message
+        for it in report["problems"]:
+            assert it["source"] == f"{audited.ORIGIN}/sitemap-bad-1.xml"
+            assert f"{audited.ORIGIN}/{bad[it['rule']]}" in it["message"]
+        [problem] = [it for it in report["problems"] if it["rule"] == "page-error"]
+        words = "the project answers 500 Internal Server Error: RuntimeError: odd."
+        assert words in problem["message"]
 
     def test_a_sample_of_each_file_is_asked(self, project):
         """Its first and its last entry are; 0 is all."""
@@ -320,7 +303,6 @@ class TestAudit:
         assert len({number // 2 for number in numbers}) == len(numbers)
 
     def test_only_pages_of_a_section_are_asked(self, project, run):
-        """The files of all are checked."""
         project.register("good", listing("good/"))
         project.register("bad", listing("gone/", "good/#a"))
         assert rules_of("--audit", "--section", "good") == ["loc-fragment"]
@@ -331,8 +313,6 @@ class TestAudit:
                 run("check_sitemaps", kind, "--section", "none")
 
     def test_sections_are_compared(self, project):
-        """A URL twice, and a version that does not name the other."""
-
         class Versions(Source):
             def entries(self, origin: str) -> Iterator[Entry]:
                 good, own = f"{audited.ORIGIN}/good/", f"{audited.ORIGIN}/own/"
@@ -363,7 +343,6 @@ class TestAudit:
         assert rules_of("--audit") == ["loc-directory", "page-missing"]
 
     def test_a_source_that_fails(self, project):
-        """The rest is checked."""
         project.register("good", listing("good/"))
         project.register("broken", listing(entries=fail))
         problem, *_ = report_of("--audit")["problems"]
@@ -405,7 +384,6 @@ class TestFindings:
         assert read_findings(get_site()) is None
 
     def test_they_are_bounded_and_printable(self, project):
-        """Whatever texts the project answers with."""
         paths = [f"gone/{number}/?{'a' * 1_500}" for number in range(300)]
         project.register("gone", listing(*paths, limit=10))
         assert report_of("--audit", "--sample", "0")["errors"] == 300
@@ -471,7 +449,6 @@ class TestSources:
         return shown
 
     def test_each_section_has_its_speed_its_form_and_a_faster_line(self, shown):
-        """In the order of registration."""
         assert shown().splitlines() == [
             f"products: 0 entries/s. {LINE} gives the same URLs at 0/s",
             "  instances: get_absolute_url, priority",
@@ -483,7 +460,6 @@ class TestSources:
         ]
 
     def test_figures_have_two_digits(self, monkeypatch, run):
-        """They are those of the fastest run."""
         times = iter([0, 0.3, 0, 0.1, 0, 0.2] + [0, 0.00093] * 3)
         monkeypatch.setattr(advice, "perf_counter", lambda: next(times))
         said = run("check_sitemaps", "--sources", "--section", "products")
@@ -492,13 +468,11 @@ class TestSources:
         assert "  110 times as fast\n" in said
 
     def test_sections_can_be_chosen_and_verified(self, shown):
-        """All rows are counted, a section at a time."""
         lines = shown("--verify", "--section", "products", "--section", "labels")
         assert "products: the same on 5 rows\nlabels: no entries\n" in lines
         assert "declared: 0" not in lines
 
     def test_json_has_all_of_it(self, run):
-        """It is all that is printed."""
         said = run("check_sitemaps", "--sources", "--verify", "--json")
         products, declared, labels = json.loads(said)
         suggestion = products["suggestion"]
@@ -517,10 +491,7 @@ class TestSources:
         }
 
     @pytest.mark.parametrize("options", [[], ["--json"]])
-    def test_a_section_that_fails_does_not_stop_the_others(
-        self, sections, capsys, options
-    ):
-        """The command ends with what failed."""
+    def test_one_that_fails_stops_no_other(self, sections, capsys, options):
         sections.register("broken", limited(10, get_queryset=fail))
         sections.register("more", ProductSource)
         said = r"^broken: .* not be read: ValueError: odd"
@@ -531,8 +502,6 @@ class TestSources:
         assert ("broken" in out) == bool(options)
 
     def test_a_difference_fails(self, capsys, monkeypatch, shown):
-        """The line is not printed as one to write."""
-
         def special(product: Product) -> str:
             is_last = product.slug == "product-00004"
             return "/special/" if is_last else product.get_absolute_url()

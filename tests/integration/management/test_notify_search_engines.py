@@ -17,13 +17,13 @@ from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.management.commands import notify_search_engines
-from django_sitemaps_plus.models import Change, Delivery, EngineHost, Publication
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.diagnostics.rows import know
 from tests.support.builds import build_and_relay
 from tests.support.faults import fail_open
-from tests.support.published import page_row
+from tests.support.published import all_rows, page_row
 from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Author, Product
 
@@ -92,12 +92,6 @@ def told() -> list[str]:
     return sorted(RecordingEngine.told())
 
 
-def rows() -> list[Any]:
-    """Return all that the command might write."""
-    tables = (Delivery, EngineHost, Publication, Change)
-    return [list(table.objects.order_by("pk").values()) for table in tables]
-
-
 class TestChoice:
     def test_without_a_choice_what_waits_is_told(self, report_of):
         """A rename since the build: both URLs; nothing of what was built at first."""
@@ -121,7 +115,6 @@ class TestChoice:
         ],
     )
     def test_what_is_chosen_is_told(self, report_of, arguments, expected):
-        """A dry run counts it first."""
         if expected is None:
             views = ["https://example.com/", "https://example.com/about/"]
             expected = views + product_urls(range(5))
@@ -131,9 +124,7 @@ class TestChoice:
         assert FeedEngine.told() == ([] if "--engine=one" in arguments else [INDEX])
 
     @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
-    def test_since_a_day_of_entries_that_have_days(
-        self, sections, settings, report_of, zone
-    ):
+    def test_since_a_day(self, sections, settings, report_of, zone):
         """Those of that day are not older, wherever it begins."""
         settings.TIME_ZONE = zone
         days = [date(2026, 11, number) for number in (19, 20, 21)]
@@ -144,7 +135,6 @@ class TestChoice:
         assert report_of("--since=2026-11-20T15:00", "--section=days")["chosen"] == 2
 
     def test_a_section_that_has_no_pages(self, sections, report_of):
-        """Its URLs are read from its rows, page by page."""
         sections.register("more", limited(2))
         assert report_of("--section=more")["chosen"] == 5
         assert told() == product_urls(range(5))
@@ -210,13 +200,12 @@ def test_settings_that_notify_nobody_are_named(run, configure, values, said):
 class TestDryRun:
     @pytest.mark.parametrize("arguments", [[], ["--all"], ["--retry"]])
     def test_it_writes_nothing_and_tells_nobody(self, run, arguments):
-        """Whatever is asked for, and though something waits."""
         Product.objects.first().delete()
         build_and_relay()
         Delivery.objects.update(dead_since=timezone.now())
-        before = rows()
+        before = all_rows()
         assert "Nothing was sent" in run("--dry-run", *arguments)
-        assert rows() == before
+        assert all_rows() == before
         assert told() == FeedEngine.told() == []
 
     def test_it_takes_what_is_at_the_origin_of_a_language(self, run, configure):
@@ -226,7 +215,6 @@ class TestDryRun:
 
 class TestNewKey:
     def test_nothing_need_be_configured(self, run, settings):
-        """One that IndexNow takes, another each time."""
         settings.SITEMAPS_PLUS = {}
         keys = {run("--new-key").strip() for _ in range(3)}
         assert len(keys) == 3
@@ -267,9 +255,7 @@ class TestEnd:
             (BatchRejected("no such URL"), r"Rejected targets: 1\. ", [], "targets: 1"),
         ],
     )
-    def test_an_engine_that_fails_ends_it_with_an_error_until_it_is_told_again(
-        self, run, failure, first, arguments, then
-    ):
+    def test_an_engine_that_fails(self, run, failure, first, arguments, then):
         """The other engine is told; a person hears of a fault once."""
         with (
             RecordingEngine.failing(failure),
@@ -292,9 +278,7 @@ class TestEnd:
         assert EngineHost.objects.get(engine="two").parked_reason == "for good"
 
     @pytest.mark.parametrize("has_zones", [True, False])
-    def test_an_engine_in_a_pause_is_no_failure_of_a_run_by_cron(
-        self, run, settings, has_zones
-    ):
+    def test_an_engine_in_a_pause_fails_no_cron_job(self, run, settings, has_zones):
         """The run that failed has said so; this one says when there will be more."""
         settings.USE_TZ = has_zones
         down = RetryLater("it is down.", after=3_600)
@@ -313,7 +297,7 @@ class TestEnd:
             "600 s at the earliest (NOTIFY_INTERVAL_SECONDS). The next is due at 2"
         ) in run(URL)
 
-    def test_an_engine_that_another_tells_ends_it_with_an_error(self, run, engines):
+    def test_an_engine_that_another_process_tells(self, run, engines):
         """Nobody knows what becomes of that; once it is free, it is told."""
         engines(one=RecordingEngine, two=FeedEngine, three=OtherEngine)
         now = timezone.now()
@@ -329,9 +313,7 @@ class TestEnd:
 
     @pytest.mark.parametrize("choice", [URL, "--section=products", "--all"])
     @pytest.mark.parametrize("names", [["two"], ["one", "two"], []])
-    def test_urls_for_an_engine_that_takes_none_are_refused(
-        self, run, engines, choice, names
-    ):
+    def test_urls_for_an_engine_that_takes_none(self, run, engines, choice, names):
         """It is named; nobody is told half of what was asked for."""
         if not names:
             engines(two=FeedEngine)
@@ -344,9 +326,7 @@ class TestEnd:
         assert FeedEngine.told() == [INDEX]
 
     @pytest.mark.parametrize("command", ["notify_search_engines", "build_sitemaps"])
-    def test_what_cannot_be_gathered_ends_it_with_an_error(
-        self, run, monkeypatch, command
-    ):
+    def test_what_cannot_be_gathered(self, run, monkeypatch, command):
         """Nobody knows what is to be told; it is told once the storage is back."""
         Product.objects.get(slug="product-00000").delete()
         with monkeypatch.context() as patch:
@@ -360,7 +340,7 @@ class TestEnd:
         run()
         assert told() == product_urls([0])
 
-    def test_a_source_that_fails_ends_it_with_an_error(self, run, sections):
+    def test_a_source_that_fails(self, run, sections):
         """Which of its saves are to be told, nobody knows; the others are told."""
 
         def fail(self: Any) -> Any:
@@ -373,9 +353,7 @@ class TestEnd:
             run(URL)
         assert told() == [URL]
 
-    def test_a_large_section_that_is_not_built_ends_it_with_an_error(
-        self, run, sections, configure
-    ):
+    def test_a_large_section_that_is_not_built(self, run, sections, configure):
         """Its URLs are not known, so nobody was told of them."""
         configure(LIVE_MAX_ROWS=3)
         sections.register("more", limited(10))

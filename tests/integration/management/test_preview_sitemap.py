@@ -56,7 +56,6 @@ def served(client: Any, path: str) -> list[str]:
 
 @pytest.mark.parametrize("is_built", [False, True])
 def test_it_shows_what_a_page_has(client, run, is_built):
-    """Of a section that is built or not; and it writes nothing."""
     if is_built:
         build_and_relay(["products"])
     before = all_rows(), objects()
@@ -70,7 +69,6 @@ def test_it_shows_what_a_page_has(client, run, is_built):
 
 
 def test_what_is_left_out_is_named_once(run, caplog):
-    """As many problems are shown as entries; the rest are counted."""
     *_, counts, problem = run("products")
     assert counts == "9 of 10 entries listed, 0 values or repetitions left out"
     assert "Product" in problem
@@ -83,7 +81,6 @@ def test_what_is_left_out_is_named_once(run, caplog):
 
 
 def test_pages_by_position(client, run):
-    """They are cut where those of the live plan are."""
     assert run("letters", "--page", "2")[1:] == served(client, "/sitemap-letters-2.xml")
     assert run("nothing")[1:] == ["It has no entries."]
 
@@ -102,7 +99,6 @@ def test_pages_by_position(client, run):
     ],
 )
 def test_what_cannot_be_shown_is_refused(run, is_built, arguments, said):
-    """By the same words, whether the section is built or not."""
     if is_built:
         build_and_relay(["products", "letters"])
     with pytest.raises(CommandError, match=said):

@@ -11,7 +11,7 @@ _TOLD = f"{_VERSIONS}::TestWhatIsTold"
 _VALUES = "tests/integration/tracking/test_fingerprint.py"
 _FAILING = "tests/integration/building/test_failing_sources.py::TestPages"
 _POISON = "tests/integration/building/test_failing_sources.py::TestPoison"
-_CLOCKS = "tests/integration/diagnostics/test_clocks.py"
+_CLOCKS = "tests/integration/diagnostics/test_dashboard.py::TestClocks"
 _ROLLING = "tests/reliability/test_rolling_deploys.py"
 
 
