@@ -16,7 +16,7 @@ from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Delivery, EngineHost, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.diagnostics.rows import ENGINE
+from tests.integration.diagnostics.rows import ENGINE, deliver
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -195,6 +195,12 @@ class TestEngines:
         ask("submit", urls="/a/ /b/")
         assert notify_engines().sent == 1
         assert Delivery.objects.waiting().count() == 1
+
+    def test_what_was_rejected_is_submitted_again(self, ask, sections, woken):
+        deliver("https://example.com/about/", dead_since=timezone.now())
+        assert ask("retry", engine="one") == ["Retry: one: queued for the workers."]
+        notify_engines()
+        assert RecordingEngine.told() == ["https://example.com/about/"]
 
     def test_urls_are_submitted_as_they_are_listed(self, ask, sections, woken):
         """At once, each one time, whether with the origin or without."""

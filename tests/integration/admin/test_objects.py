@@ -135,6 +135,11 @@ class TestRights:
         found = "".join(text(client.get(panel_of(it))) for it in products[:2])
         buttons = ("Exclude from sitemaps", "List it again")
         assert [it for it in buttons if it in found] == shown
+        for product, act, button in zip(
+            products[:2], ("exclude", "lift"), buttons, strict=True
+        ):
+            answer = client.post(panel_of(product), {act: "1"})
+            assert answer.status_code == (302 if button in shown else 403)
 
     @pytest.mark.parametrize(("rights", "links"), [(["view_dashboard"], 1), ([], 0)])
     def test_who_may_see_the_map_has_links(self, client, user, products, rights, links):

@@ -11,6 +11,7 @@ import pytest
 from django.core.cache.backends.dummy import DummyCache
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.urls import path, re_path
@@ -138,6 +139,7 @@ CAUGHT = {"ROOT_URLCONF": urlconf(re_path("", lambda request: HttpResponse("ok")
         (CAUGHT, "index", False, "answers 200, from another view"),
         (CAUGHT, "robots.txt", False, "does not name"),
         (CAUGHT, "key file of indexnow", False, "answers 200, without key"),
+        ({"ALLOWED_HOSTS": []}, "index", False, "Add 'shop.dev' to ALLOWED_HOSTS."),
         ({"ALLOWED_HOSTS": [], "DEBUG": True}, "index", True, ""),
         (REDIRECTED, "index", True, ""),
         (REDIRECTED | {"BASE_URL": "http://shop.dev"}, "index", False, "it leads: htt"),
@@ -215,15 +217,24 @@ class TestDatabase:
         assert (found.ok, found.text) == (False, f"{connection.vendor}, serializable")
         assert "isolation_level" in found.remedy
 
+    def test_a_migration_that_is_not_applied_is_named(self):
+        MigrationRecorder(connection).record_unapplied("sitemaps_plus", "0001_initial")
+        found = examined()["migrations"]
+        assert (found.ok, found.text) == (False, "not applied: 0001_initial")
+
 
 class TestSections:
     def test_one_without_rows_or_pages_is_no_fault(self, sections):
+        """One that cannot be read is."""
         rows = Product.objects.none()
         sections.register("empty", limited(10, get_queryset=lambda it: rows))
         sections.register("new", limited(10))
-        empty, new = [examined()[f"section {it}"] for it in ("empty", "new")]
+        sections.register("broken", limited(10, get_queryset=lambda it: 1 / 0))
+        found = examined()
+        empty, broken = found["section empty"], found["section broken"]
         assert (empty.ok, empty.text, empty.remedy) == (None, "columns; no rows", "")
-        assert new.text.endswith("not built, so it is served live")
+        assert found["section new"].text.endswith("not built, so it is served live")
+        assert (broken.ok, "build_sitemaps broken" in broken.remedy) == (False, True)
 
     def test_a_problem_of_one_is_a_cross(self, sections):
         """As all who show problems have it."""

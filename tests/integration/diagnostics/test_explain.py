@@ -400,9 +400,8 @@ def test_a_url_of_no_row_says_where_it_leads(sections, products, url, note):
 
 def test_engines_have_what_they_answered(sections, products, configure):
     """Each by its last answer; engines that take feeds are left out."""
-    backend = "django_sitemaps_plus.testing.RecordingEngine"
     names = ("new", "waits", "fails", "accepts", "rejects", "forgets")
-    configure(ENGINES={name: {"BACKEND": backend} for name in names})
+    configure(ENGINES=dict.fromkeys(names, ENGINE))
     for name in names[1:]:
         Delivery.objects.want("default", name, [URL])
     now = timezone.now()

@@ -1,3 +1,1 @@
 """The commands."""
-
-from __future__ import annotations

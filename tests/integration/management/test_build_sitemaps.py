@@ -72,11 +72,11 @@ class TestOutput:
         ]
         head = "section pages entries bytes gzipped rendered stored seconds"
         assert lines[2].split() == head.split()
-        assert re.fullmatch(
-            r"products +3 +25 +[\d,]+ +[\d,]+ +3 +3 +\d+\.\d\d", lines[4]
-        )
+        row = r"products +3 +25 +[\d,]+ +[\d,]+ +3 +3 +\d+\.\d\d"
+        assert re.fullmatch(row, lines[4])
         assert re.fullmatch(r"pages +1 +2 +\d+ +\d+ +1 +1 +\d+\.\d\d", lines[5])
         assert re.fullmatch(r"Index of 4 pages published\. \d+\.\d\d s\.", lines[6])
+        assert len(lines) == 7
         assert "\x1b" not in "".join(lines)
         assert run(verbosity=0) == ""
 

@@ -230,19 +230,11 @@ class TestServer:
         assert rules_of(f"{odd.url}sitemap.xml") == ["unreachable"]
 
 
-class Listed(Source):
-    """Entries of some paths."""
-
-    paths: Any = ()
-
-    def entries(self, origin: str) -> Iterator[Entry]:
-        for path in self.paths:
-            yield Entry(f"{audited.ORIGIN}/{path}")
-
-
-def listing(*paths: str, **attributes: Any) -> type[Listed]:
+def listing(*paths: str, **attributes: Any) -> type[Source]:
     """Return a source of paths."""
-    return type("Paths", (Listed,), {"paths": paths, **attributes})
+    found = [Entry(f"{audited.ORIGIN}/{path}") for path in paths]
+    entries = {"entries": lambda self, origin: iter(found)}
+    return type("Paths", (Source,), entries | attributes)
 
 
 def fail(self: Any, *args: Any) -> Any:
@@ -313,14 +305,12 @@ class TestAudit:
                 run("check_sitemaps", kind, "--section", "none")
 
     def test_sections_are_compared(self, project):
-        class Versions(Source):
-            def entries(self, origin: str) -> Iterator[Entry]:
-                good, own = f"{audited.ORIGIN}/good/", f"{audited.ORIGIN}/own/"
-                german, french = Alternate("de", good), Alternate("fr", own)
-                yield Entry(good, alternates=(german, french))
-                yield Entry(own, alternates=(french,))
-
-        project.register("versions", Versions)
+        good, own = f"{audited.ORIGIN}/good/", f"{audited.ORIGIN}/own/"
+        german, french = Alternate("de", good), Alternate("fr", own)
+        found = [Entry(good, alternates=(german, french))]
+        found.append(Entry(own, alternates=(french,)))
+        versions = listing(entries=lambda self, origin: iter(found))
+        project.register("versions", versions)
         project.register("again", listing("own/"))
         found = rules_of("--audit")
         assert sorted(found) == ["alternate-reciprocal", "loc-duplicate"]
