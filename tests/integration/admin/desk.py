@@ -14,7 +14,7 @@ from tests.support.urls import urlpatterns as usual
 
 
 class ObjectAdmin(SitemapMixin, ModelAdmin):
-    """What a project writes."""
+    """A class as projects write it."""
 
     def has_view_permission(self, request: Any, obj: Any = None) -> bool:
         return super().has_view_permission(request, obj) and (
@@ -23,7 +23,7 @@ class ObjectAdmin(SitemapMixin, ModelAdmin):
 
 
 class OwnTemplateAdmin(ObjectAdmin):
-    """One with a template of its own, which has no block of ours."""
+    """The same with a template of its own, which has no block of ours."""
 
     change_form_template = "admin/auth/user/add_form.html"
 

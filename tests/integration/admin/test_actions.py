@@ -126,7 +126,7 @@ class TestSections:
         assert dirty(pages) == 0
 
     def test_where_nothing_is_to_be_done_it_says_so(self, ask, sections):
-        """One that is served live has no pages, and is not held."""
+        """A section that is served live has no pages, and is not held."""
         sections.register("products", limited(10))
         words = "products: there is nothing to do."
         assert ask("rebuild", section="products") == [f"Rebuild: {words}"]

@@ -225,7 +225,7 @@ class TestDatabase:
 
 class TestSections:
     def test_one_without_rows_or_pages_is_no_fault(self, sections):
-        """One that cannot be read is."""
+        """A section that cannot be read is."""
         rows = Product.objects.none()
         sections.register("empty", limited(10, get_queryset=lambda it: rows))
         sections.register("new", limited(10))

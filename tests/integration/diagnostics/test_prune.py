@@ -81,7 +81,7 @@ class TestGrace:
         assert objects() == pointed()
 
     def test_a_page_that_changes_all_the_time(self, products):
-        """What it had goes, though it is never left in peace for a grace."""
+        """Its former objects go, though it is never left in peace for a grace."""
         for number in range(12):
             flip("abcdefghijkl"[number])
             pass_time(12 * HOUR)
@@ -110,7 +110,7 @@ class TestGrace:
 
 class TestNamed:
     def test_the_object_of_a_piece_lies_in_the_directory_of_the_whole(self, products):
-        """It is kept by the page that has it, and by that page after its next flip."""
+        """The page that has it keeps it, also after its next flip."""
         make_products(12, first=25)
         build_fully()
         pass_time()

@@ -348,7 +348,7 @@ class TestAudit:
 
 
 class TestFindings:
-    """What the dashboard shows later: of the site's own sections, all of them."""
+    """The dashboard shows them later: those of all the site's own sections."""
 
     def test_they_are_kept_until_the_next_audit(self, project):
         project.register("gone", listing("gone/", "moved/"))

@@ -40,7 +40,7 @@ class Pages(ViewSource):
 
 
 class FeedEngine(RecordingEngine):
-    """One that is told where indexes are."""
+    """An engine that is told where indexes are."""
 
     takes = Takes.FEEDS
 
@@ -314,7 +314,7 @@ class TestEnd:
     @pytest.mark.parametrize("choice", [URL, "--section=products", "--all"])
     @pytest.mark.parametrize("names", [["two"], ["one", "two"], []])
     def test_urls_for_an_engine_that_takes_none(self, run, engines, choice, names):
-        """It is named; nobody is told half of what was asked for."""
+        """The engine is named; nobody is told half of what was asked for."""
         if not names:
             engines(two=FeedEngine)
         named = [f"--engine={name}" for name in names]

@@ -195,7 +195,7 @@ class TestEngines:
         assert 3_600 <= int(age.replace(",", "")) < 7_200
 
     def test_one_that_fails_needs_nobody(self, lines):
-        """It is tried again by itself, and shown; so is one of the past."""
+        """An engine is tried again by itself, and shown; so is one of the past."""
         deliver("a")
         deliver("a", engine="old")
         know(failures=3, error="it is down")
