@@ -37,7 +37,6 @@ CODES = ("de", "DE", "pt-BR", "zh-hant", "zh-Hans-CN", "es-419", "x-default", "g
 
 
 def seldom(rng: random.Random, usual: T, *others: Any, chance: float = 0.03) -> T:
-    """Return the usual value, but sometimes one of the others."""
     return rng.choice(others) if rng.random() < chance else usual  # type: ignore[no-any-return]
 
 
@@ -167,7 +166,6 @@ def index_page(rng: random.Random) -> tuple[str, str, str | None] | None:
 
 
 def some(rng: random.Random, make: Callable[[random.Random], Any]) -> list[Any]:
-    """Return one to five values that were not refused."""
     found: list[Any] = []
     wanted = rng.choice((1, 1, 1, 2, 5))
     while len(found) < wanted:

@@ -66,7 +66,6 @@ class TestEncodeUrl:
         ],
     )
     def test_what_a_url_cannot_hold_is_percent_encoded_utf_8(self, path, encoded):
-        """In path, query and fragment; an escape that is there already stays."""
         assert encode_url(ORIGIN + path) == ORIGIN + encoded
 
     @pytest.mark.parametrize(
@@ -79,7 +78,6 @@ class TestEncodeUrl:
         ],
     )
     def test_scheme_and_host_are_lower_case_ascii(self, url, encoded):
-        """Hosts by IDNA; the path keeps its case."""
         assert encode_url(url) == encoded
 
     @pytest.mark.parametrize(
@@ -190,7 +188,6 @@ class TestAbsoluteUrl:
 
     @pytest.mark.parametrize("location", ["", "a/b", "//shop.example/", "?a", "#a"])
     def test_what_is_neither_path_nor_url_is_refused(self, location):
-        """Two slashes begin a host, not a path."""
         with pytest.raises(ValueError, match="URL, or a path that begins with a slash"):
             absolute_url(location, ORIGIN)
 

@@ -35,7 +35,6 @@ PATHS = WORDS.map(lambda text: f"/{text}")
 
 
 def usable(clean, texts) -> list[str]:
-    """Return the texts that are not refused, as a line would hold them."""
     found = []
     for text in texts:
         try:
@@ -80,7 +79,6 @@ def test_a_sitemap_line_has_one_url_whatever_is_in_it(url):
 
 @pytest.mark.parametrize("clean", [path_pattern, extra_line, sitemap_url])
 def test_what_ends_a_line_is_refused(clean):
-    """Each of them is the end of a line for somebody."""
     start = URL if clean is sitemap_url else "/x"
     for mark in "\n\r\x00\x85\u2028\u2029":
         with pytest.raises(ValueError, match="line break"):

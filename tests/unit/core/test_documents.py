@@ -1,15 +1,21 @@
-"""The bytes of documents, compared with files in tests/golden where they are long."""
+"""The bytes of documents, of which the long ones are in tests/golden, and of gzip."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import sys
+import zlib
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.core.documents import (
     NAMESPACES,
@@ -20,6 +26,8 @@ from django_sitemaps_plus.core.documents import (
     video_element,
 )
 from django_sitemaps_plus.core.entries import Alternate, Entry, Image, News, Video
+from django_sitemaps_plus.core.gzip import inflate, write_document
+from django_sitemaps_plus.core.limits import MAX_BYTES, LimitExceededError
 from django_sitemaps_plus.core.xml import drop_illegal, escape
 from tests.support.entries import entry_line
 
@@ -77,12 +85,10 @@ ENTRIES = [
 
 
 def golden(name: str) -> bytes:
-    """Return the bytes that a document must have."""
     return (Path(__file__).parents[2] / "golden" / name).read_bytes()
 
 
 def test_every_extension_is_written_as_its_schema_asks():
-    """The golden file shows the order and form of every element."""
     pieces = render_urlset(map(entry_line, ENTRIES), NAMESPACES)
     assert b"".join(pieces) == golden("urlset.xml")
 
@@ -106,7 +112,6 @@ def test_a_stylesheet_is_named_before_the_root():
 
 
 def test_namespaces_are_declared_in_one_order():
-    """However the source names them, so that the bytes are the same."""
     one = b"".join(render_urlset([], ["xhtml", "image"]))
     assert one == b"".join(render_urlset([], {"image": 1, "xhtml": 1}))
     assert one.index(b"xmlns:image") < one.index(b"xmlns:xhtml")
@@ -114,7 +119,6 @@ def test_namespaces_are_declared_in_one_order():
 
 
 def test_it_is_a_stream():
-    """A chunk is asked for when the one before has been taken."""
     chunks = iter(["one\n", "two\n"])
     pieces = render_urlset(chunks)
     next(pieces)
@@ -132,7 +136,6 @@ def test_a_page_is_a_line():
 
 
 def test_only_the_last_number_of_the_url_is_the_page():
-    """A host or a section may have the same digits."""
     sample = "https://shop7.example/sitemap-top7-7.xml"
     (line,) = page_lines(sample, 7, [(1, 8, "")])
     assert "https://shop7.example/sitemap-top7-8.xml" in line
@@ -143,48 +146,36 @@ def test_the_location_is_checked():
         page_lines("/sitemap-a-1.xml", 1, [(1, 1, "")])
 
 
-URL = "https://shop.example/v"
-
-
 def video(**values: object) -> str:
-    """Return the XML of a video with the values."""
-    needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
-    made = Video(**{**needed, "content_loc": URL, **values})  # type: ignore[arg-type]
-    return video_element(made)
+    needed = {"thumbnail_loc": VIDEO.thumbnail_loc, "title": "T", "description": "D"}
+    return video_element(Video(**{**needed, "content_loc": PRODUCTS, **values}))
+
+
+def relation(name: str, value: str, text: str) -> str:
+    return f'<video:{name} relationship="{value}">{text}</video:{name}>'
+
+
+@pytest.mark.parametrize(
+    ("values", "xml"),
+    [
+        ({"view_count": 0}, "<video:view_count>0</video:view_count>"),
+        ({"rating": 4.96}, "<video:rating>5.0</video:rating>"),
+        ({"live": True}, "<video:live>yes</video:live>"),
+        ({"allowed_countries": "DE"}, relation("restriction", "allow", "DE")),
+        ({"denied_countries": "DE"}, relation("restriction", "deny", "DE")),
+        ({"denied_platforms": "tv"}, relation("platform", "deny", "tv")),
+    ],
+)
+def test_a_value_of_a_video_has_its_own_form(values, xml):
+    """Zero and False are values."""
+    assert xml in video(**values)
 
 
 def test_attributes_are_escaped():
-    """A quotation mark cannot end them."""
-    assert alternate_element(Alternate("de", f"{URL}?a'b&c")) == (
+    assert alternate_element(Alternate("de", "https://shop.example/v?a'b&c")) == (
         '<xhtml:link rel="alternate" hreflang="de" '
         'href="https://shop.example/v?a&apos;b&amp;c"/>'
     )
-
-
-class TestVideo:
-    @pytest.mark.parametrize(
-        ("values", "xml"),
-        [
-            ({"view_count": 0}, "<video:view_count>0</video:view_count>"),
-            ({"rating": 4.96}, "<video:rating>5.0</video:rating>"),
-            ({"live": True}, "<video:live>yes</video:live>"),
-            (
-                {"allowed_countries": "DE"},
-                '<video:restriction relationship="allow">DE</video:restriction>',
-            ),
-            (
-                {"denied_countries": "DE"},
-                '<video:restriction relationship="deny">DE</video:restriction>',
-            ),
-            (
-                {"denied_platforms": "tv"},
-                '<video:platform relationship="deny">tv</video:platform>',
-            ),
-        ],
-    )
-    def test_a_value_has_its_own_form(self, values, xml):
-        """Zero and False are values; relations say which way they go."""
-        assert xml in video(**values)
 
 
 # The characters that production 2 of XML 1.0 allows, written down a second time.
@@ -203,7 +194,6 @@ def test_exactly_the_forbidden_characters_go():
 
 
 def test_the_five_special_characters_are_references():
-    """In text and attributes alike; what looks like a reference is text."""
     assert escape('<a href="x">&\'') == "&lt;a href=&quot;x&quot;&gt;&amp;&apos;"
     assert escape("&#0; &amp;") == "&amp;#0; &amp;amp;"
 
@@ -217,3 +207,87 @@ def test_limits_are_those_of_the_protocol():
     assert limits.MAX_URL_LENGTH == 2_047
     assert limits.MAX_IMAGES == 1_000
     assert limits.MAX_VIDEO_TAGS == 32
+
+
+TEXT = b"<url><loc>https://example.com/page/</loc></url>\n" * 1_000
+
+
+@pytest.fixture(params=["isal", "zlib"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "isal":
+        pytest.importorskip("isal", reason="the extra 'fast' is not installed")
+    else:
+        monkeypatch.setattr(compression, "isal_zlib", None)
+    return str(request.param)
+
+
+class TestDocument:
+    def test_isal_compresses_where_it_is_installed(self, engine):
+        used = type(compression._compressor()).__module__
+        assert used.startswith("isal" if engine == "isal" else "zlib")
+
+    def test_it_is_read_by_any_reader_and_always_the_same(self, engine):
+        """RFC 1952: flags 0 and mtime 0, so nothing but the input has a say."""
+        document = write_document([TEXT, TEXT])
+        assert gzip.decompress(document.gzip) == TEXT + TEXT
+        assert document.gzip[:8] == b"\x1f\x8b\x08" + bytes(5)
+        assert document == write_document([TEXT, TEXT])
+        assert "gzip=" not in repr(document)  # a log line stays short
+
+    def test_hashes_and_size_are_those_of_the_bytes(self, engine):
+        document = write_document([TEXT[:10], b"", TEXT[10:]])
+        assert document.plain_size == len(TEXT)
+        assert document.plain_hash == hashlib.sha256(TEXT).hexdigest()
+        assert document.gzip_hash == hashlib.sha256(document.gzip).hexdigest()
+
+    @given(st.lists(st.binary(max_size=200), max_size=8))
+    def test_how_input_is_cut_does_not_matter_to_the_plain_bytes(self, pieces):
+        whole = write_document([b"".join(pieces)])
+        parts = write_document(pieces)
+        assert parts.plain_hash == whole.plain_hash
+        assert inflate(parts.gzip) == b"".join(pieces)
+
+    def test_the_limit_is_the_largest_size_before_compression(self, engine):
+        mebibyte = bytes(1024 * 1024)
+        assert write_document([mebibyte] * 50).plain_size == MAX_BYTES
+        with pytest.raises(LimitExceededError, match="52,428,800 bytes"):
+            write_document([*[mebibyte] * 50, b"x"])
+
+
+class TestInflate:
+    def test_a_bomb_is_never_unpacked_whole(self, engine, monkeypatch):
+        unpacked = []
+
+        class Spy:
+            def __init__(self, window):
+                self.stream = real(window)
+
+            def decompress(self, data, max_length):
+                plain = self.stream.decompress(data, max_length)
+                unpacked.append(len(plain))
+                return plain
+
+        library = compression.isal_zlib or zlib
+        real = library.decompressobj
+        monkeypatch.setattr(library, "decompressobj", Spy)
+        with pytest.raises(ValueError, match="more than 1,000 bytes"):
+            inflate(gzip.compress(bytes(10_000_000)), max_bytes=1_000)
+        assert sum(unpacked) == 1_001
+
+    @pytest.mark.parametrize("length", [0, 9, 15, -8, -1])
+    def test_a_file_that_is_cut_short_is_refused(self, engine, length):
+        with pytest.raises(ValueError, match="cut short"):
+            inflate(gzip.compress(TEXT)[:length])
+
+    @pytest.mark.parametrize("more", [b"junk", gzip.compress(b"again", mtime=0)])
+    def test_a_file_followed_by_more_is_refused(self, more):
+        """We write one member; anything after it is damage."""
+        with pytest.raises(ValueError, match="followed by more"):
+            inflate(gzip.compress(TEXT) + more)
+
+    def test_damage_is_refused(self):
+        wrong_checksum = bytearray(gzip.compress(TEXT))
+        wrong_checksum[-8] ^= 1
+        for data in (wrong_checksum, b"plain text", zlib.compress(TEXT)):
+            with pytest.raises(ValueError, match="damaged"):
+                inflate(bytes(data))
