@@ -30,7 +30,6 @@ MODULES = [baidu, bing, google, indexnow, ping, websub, yandex]
 def make_answer(
     status: int = 200, body: object = b"", retry_after: float | None = None
 ) -> Answer:
-    """Return an answer; what is no bytes becomes JSON."""
     if not isinstance(body, bytes):
         body = json_module.dumps(body).encode()
     return Answer(status=status, body=body, retry_after=retry_after)
@@ -64,7 +63,6 @@ class Wire:
         query: Mapping[str, str | Secret] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
     ) -> Answer:
-        """Stand in for the function of this name."""
         given = {
             "json": json,
             "form": form,
@@ -99,7 +97,6 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 @pytest.fixture(scope="session")
 def account() -> dict[str, Any]:
-    """Give a key file of a service account."""
     return make_service_account(State(url="https://oauth2.example"))
 
 

@@ -1,13 +1,18 @@
-"""What engines are asked, what their answers mean, and which options they take."""
+"""What engines are sent, what their answers mean, and which options they take."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import inspect
+import json
+import re
+import sys
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from google.auth import jwt
 
-from django_sitemaps_plus import Source
+from django_sitemaps_plus import Source, notifications
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import (
     BatchRejected,
@@ -22,14 +27,23 @@ from django_sitemaps_plus.notifications import (
     Engine,
     IndexNow,
     Ping,
+    SearchConsole,
     Secret,
     Takes,
     WebSub,
     YandexWebmaster,
 )
+from django_sitemaps_plus.notifications.configuration import (
+    broken_engines,
+    engines_to_notify,
+    get_engine,
+    get_engines,
+)
 from django_sitemaps_plus.notifications.engines import baidu
 from tests.support.batches import INDEX, SITE, make_batch
+from tests.support.servers.service_account import EMAIL
 from tests.support.shop import limited
+from tests.unit.test_docs import DOCS, headings, part, text_of
 
 CANARY = "canary-of-an-engine"
 KEY = "0123456789abcdef0123456789abcdef"
@@ -96,7 +110,6 @@ REQUESTS: dict[type[Engine], tuple[tuple[str, ...], str, dict[str, Any]]] = {
 
 
 def make(kind: type[Engine], **options: Any) -> Engine:
-    """Return an engine that works, but for these options."""
     return kind(**{**OPTIONS[kind], **options})
 
 
@@ -236,8 +249,6 @@ class TestIndexNow:
     @pytest.mark.parametrize("key", ["a" * 8, "A-z-0-9-", "f" * 128, Secret(KEY)])
     def test_a_key_of_the_protocol_is_taken(self, key):
         IndexNow(key=key)
-
-    def test_the_error_of_a_key_says_how_to_get_one(self):
         with pytest.raises(ConfigurationError, match="engines --new-key"):
             IndexNow(key="")
 
@@ -261,7 +272,6 @@ class TestIndexNow:
 
 
 def test_only_some_engines_follow_what_changes_in_a_feed():
-    """The reference says what each takes, and how many at once."""
     assert {kind for kind in OPTIONS if kind.follows_content} == {Ping, WebSub}
     feeds = make(WebSub).feeds(SITE, [INDEX])
     assert list(feeds) == [NEWS, BLOG]  # its topics, each once
@@ -284,10 +294,12 @@ def test_a_host_of_yandex_cannot_leave_its_place_in_the_path(wire):
     assert "/hosts/https:..%2Fa:443/user-added" in wire.asked[0]["url"]
 
 
+class Silent(Engine):
+    def send(self, batch: Batch) -> None:
+        pass
+
+
 def test_what_an_engine_is_that_only_sends():
-    class Silent(Engine):
-        def send(self, batch: Batch) -> None:
-            """Tell nobody."""
 
     engine = Silent()
     engine.name = "ours"
@@ -295,3 +307,279 @@ def test_what_an_engine_is_that_only_sends():
     assert engine.files(SITE) == {}
     assert engine.read_back(SITE, INDEX) is None
     assert repr(engine) == "<Silent 'ours'>"  # attributes may be secrets
+
+
+TOKEN = "canary-of-google"
+API = "https://www.googleapis.com/webmasters/v3/sites/"
+
+
+@pytest.fixture
+def key(account) -> Secret:
+    return Secret(json.dumps(account))
+
+
+class TestOptions:
+    def test_the_key_is_a_path_or_a_secret(self, account, key, tmp_path):
+        path = tmp_path / "key.json"
+        path.write_text(json.dumps(account))
+        for given in (path, str(path), key):
+            SearchConsole(service_account_key=given)
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            *(None, '{"canary": 1}', {"canary": 1}, b"canary", "canary" * 100),
+            *({"private_key": None}, {"private_key": "canary"}, {"token_uri": ""}),
+            *[Secret(text) for text in ("", "{canary", "[1]", "{}", "5")],
+        ],
+    )
+    def test_anything_else_is_refused_without_being_shown(self, account, given):
+        """Text must be a secret, or tools would show it; the key must be complete."""
+        if isinstance(given, dict):
+            changed = {k: v for k, v in {**account, **given}.items() if v}
+            given = given if "canary" in given else Secret(json.dumps(changed))
+        with pytest.raises(ConfigurationError, match="a Secret of its text") as caught:
+            SearchConsole(service_account_key=given)
+        assert "canary" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+    def test_a_file_that_cannot_be_read_is_named_as_the_fault(self, tmp_path):
+        with pytest.raises(ConfigurationError, match="No such file"):
+            SearchConsole(service_account_key=tmp_path / "none.json")
+
+    @pytest.mark.parametrize(
+        "site_url",
+        ["https://shop.example", "shop.example", "sc-domain:", "sc-domain:a b", 5],
+    )
+    def test_what_is_not_a_property_is_refused(self, key, site_url):
+        with pytest.raises(ConfigurationError, match="with the slash at its end"):
+            SearchConsole(service_account_key=key, site_url=site_url)
+
+    def test_without_google_auth_the_error_names_the_extra(self, key, monkeypatch):
+        monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
+        with pytest.raises(ConfigurationError, match=r"sitemaps-plus\[google\]"):
+            SearchConsole(service_account_key=key)
+
+    def test_nothing_secret_shows(self, console, account):
+        """Neither the key nor a token, in what is printed of the engine."""
+        console.send(make_batch())
+        shown = f"{console!r} {vars(console)}"
+        assert TOKEN not in shown
+        assert account["private_key"][100:140] not in shown
+
+
+class TestToken:
+    def test_it_is_requested_with_a_signed_claim(self, console, wire, account):
+        console.send(make_batch())
+        asked = wire.asked[0]
+        assert (asked["method"], asked["url"]) == ("POST", account["token_uri"])
+        form = dict(asked["form"])
+        assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
+        claims = jwt.decode(form["assertion"], verify=False)
+        assert claims["iss"] == EMAIL
+        assert claims["scope"] == "https://www.googleapis.com/auth/webmasters"
+        assert claims["aud"] == "https://oauth2.googleapis.com/token"
+        assert claims["exp"] - claims["iat"] == 3_600
+
+    @pytest.mark.parametrize("is_withdrawn", [False, True])
+    def test_it_is_reused_while_it_is_valid(self, console, wire, is_withdrawn):
+        """Then another one is fetched; nobody has to act if it ends early."""
+        console.send(make_batch())
+        console.send(make_batch())
+        assert [asked["method"] for asked in wire.asked] == ["POST", "PUT", "PUT"]
+        if is_withdrawn:
+            wire.will_answer(401)
+            with pytest.raises(RetryLater, match="401"):
+                console.send(make_batch())
+        else:
+            console._credentials.expiry -= timedelta(hours=1)
+        wire.will_answer(200, {"access_token": "next"})
+        console.send(make_batch())
+        assert wire.asked[-1]["headers"] == {"Authorization": "Bearer next"}
+
+    def test_a_fresh_one_that_is_refused_parks_the_engine(self, console, wire):
+        wire.will_answer(401)
+        with pytest.raises(EngineRefused, match="401"):
+            console.send(make_batch())
+
+    @pytest.mark.parametrize("status", [400, 401])
+    def test_an_account_that_gets_none_parks_the_engine(self, key, wire, status):
+        """The batch is not at fault, so it is not split."""
+        wire.will_answer(status, {"error": "invalid_grant"})
+        with pytest.raises(EngineRefused, match=rf"{EMAIL}.*{status}.*invalid_grant"):
+            SearchConsole(service_account_key=key).send(make_batch())
+        assert len(wire.asked) == 1  # google-auth would try again by itself
+
+    @pytest.mark.parametrize(
+        ("status", "body"),
+        [
+            *((503, b""), (200, b"<html>"), (200, []), (200, {}), (200, b"\xff")),
+            (200, {"access_token": "x", "expires_in": "soon"}),
+        ],
+    )
+    def test_a_passing_fault_of_google_is_retried_later(self, key, wire, status, body):
+        wire.will_answer(status, body)
+        with pytest.raises(RetryLater):
+            SearchConsole(service_account_key=key).send(make_batch())
+        assert len(wire.asked) == 1
+
+
+class TestSend:
+    @pytest.mark.parametrize(
+        ("site_url", "segment"),
+        [
+            (None, "https%3A%2F%2Fshop.example%2F"),
+            ("sc-domain:shop.example", "sc-domain%3Ashop.example"),
+        ],
+    )
+    def test_an_index_is_put_below_its_property(self, key, wire, site_url, segment):
+        wire.will_answer(200, {"access_token": TOKEN})
+        engine = SearchConsole(service_account_key=key, site_url=site_url)
+        engine.send(make_batch())
+        expected = {
+            "method": "PUT",
+            "url": f"{API}{segment}/sitemaps/https%3A%2F%2Fshop.example%2Fsitemap.xml",
+            "headers": {"Authorization": f"Bearer {TOKEN}"},
+        }
+        assert wire.asked[1:] == [expected]
+
+    @pytest.mark.parametrize(
+        ("status", "body", "error"),
+        [
+            *((400, b"", BatchRejected), (503, b"", RetryLater)),
+            *[
+                (403, {"error": {"errors": [{"reason": reason}]}}, error)
+                for reason, error in [
+                    ("forbidden", EngineRefused),
+                    ("quotaExceeded", RetryLater),
+                    ("rateLimitExceeded", RetryLater),
+                ]
+            ],
+            (403, {"error": {"errors": [5]}}, EngineRefused),
+            (403, b"<html>", EngineRefused),
+        ],
+    )
+    def test_an_error_names_its_status(self, console, wire, status, body, error):
+        """A 403 may be about rights, or about too many requests."""
+        wire.will_answer(status, body)
+        with pytest.raises(error, match=str(status)):
+            console.send(make_batch())
+
+
+def test_googles_own_numbers_are_read_back(console, wire):
+    """They come as strings; zeros it leaves out."""
+    said = {
+        "isPending": False,
+        "lastSubmitted": "2026-11-20T10:00:00.000Z",
+        "lastDownloaded": "2026-11-20T11:00:00.000Z",
+    }
+    contents = [{"type": "web", "submitted": "120", "indexed": "0"}, {"type": "image"}]
+    wire.will_answer(200, {"path": INDEX, "errors": "1", "contents": contents, **said})
+    expected = {"errors": 1, "warnings": 0, "submitted": {"web": 120, "image": 0}}
+    assert console.read_back(SITE, INDEX) == expected | said
+    assert wire.asked[1]["method"] == "GET"
+    for status, body in [(404, b""), (200, b"<html>")]:
+        wire.will_answer(status, body)
+        assert console.read_back(SITE, INDEX) is None
+
+
+RECORDING = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+KEYLESS = {"BACKEND": "django_sitemaps_plus.notifications.Ping"}
+
+
+def test_an_engine_that_cannot_be_made_keeps_back_no_other(configure):
+    """What its class takes is known all the same."""
+    configure(ENGINES={"one": RECORDING, "ping": KEYLESS})
+    assert list(get_engines()) == ["one"]
+    [broken] = broken_engines()
+    assert broken.name == "ping"
+    assert (broken.takes, broken.follows_content) == (Takes.FEEDS, True)
+    assert [engine.name for engine in engines_to_notify()] == ["one", "ping"]
+    with pytest.raises(ConfigurationError, match="'endpoint' of Ping"):
+        get_engine("ping")
+    with pytest.raises(ConfigurationError, match=r"'two'\. ENGINES has: one, ping"):
+        get_engine("two")
+
+
+def test_an_unknown_class_keeps_back_all(configure):
+    """It may take URLs or feeds, so what has changed waits."""
+    configure(ENGINES={"one": RECORDING, "other": {"BACKEND": "no.such.Engine"}})
+    with pytest.raises(ConfigurationError, match=r"\['other'\]: No module named 'no'"):
+        engines_to_notify()
+
+
+def test_engines_are_made_once_for_each_setting(configure):
+    configure(ENGINES={"one": RECORDING})
+    engine = get_engine("one")
+    assert get_engine("one") is engine
+    configure(ENGINES={"one": RECORDING})
+    assert get_engine("one") is not engine
+
+
+ENGINES = {
+    name: kind
+    for name, kind in vars(notifications).items()
+    if inspect.isclass(kind) and issubclass(kind, Engine) and kind is not Engine
+}
+
+_ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.*?) ?\|", re.MULTILINE)
+
+
+class TestReference:
+    def test_engines_are_all_documented(self):
+        """Each is a heading, and a row of the table, and none is made up."""
+        assert set(headings(text_of("engines"))) == {*ENGINES, "Engine"}
+        table = text_of("engines").partition("\n## ")[0]
+        found = {name: (takes, at_once) for name, takes, at_once in _ROW.findall(table)}
+        for name, kind in ENGINES.items():
+            words = "URLs" if kind.takes is Takes.URLS else "feeds"
+            assert found[name][0].startswith(words)
+            assert found[name][1] == f"{kind.max_batch:,}"
+
+    @pytest.mark.parametrize("name", ENGINES)
+    def test_engine_is_documented_with_its_options(self, name: str):
+        """Each with its default where that is a text."""
+        table = {row[0]: row[2] for row in _ROW.findall(part("engines", name))}
+        options = inspect.signature(ENGINES[name]).parameters
+        assert list(table) == list(options)
+        for option, parameter in options.items():
+            if parameter.default is not None:
+                assert table[option] == f"`{parameter.default}`"
+
+
+class TestExample:
+    # The engine that the guide adds.
+
+    @pytest.fixture
+    def example(self, wire) -> type[Any]:
+        guide = (DOCS / "how-to" / "add-an-engine.md").read_text("utf-8")
+        block = re.search(r"```python\n(# shop/engines.py.*?)```", guide, re.DOTALL)
+        assert block is not None
+        names: dict[str, Any] = {"__name__": "shop.engines"}
+        exec(block[1], names)  # noqa: S102 - it is ours
+        names["request"] = wire.request
+        found: type[Any] = names["OurSearch"]
+        return found
+
+    def test_it_tells_a_batch(self, example, wire):
+        example(token="canary").send(make_batch())
+        expected = {
+            "method": "POST",
+            "url": "https://search.example/urls",
+            "json": {"host": "shop.example", "urls": [INDEX]},
+            "headers": {"Authorization": "Bearer canary"},
+        }
+        assert wire.asked == [expected]
+        assert "canary" not in wire.shown
+
+    @pytest.mark.parametrize(
+        ("status", "error"), [(409, BatchRejected), (503, RetryLater)]
+    )
+    def test_it_says_what_an_answer_means(self, example, wire, status, error):
+        wire.will_answer(status)
+        with pytest.raises(error):
+            example(token="canary").send(make_batch())
+
+    def test_it_needs_its_token(self, example):
+        with pytest.raises(ConfigurationError, match="'token'"):
+            example()

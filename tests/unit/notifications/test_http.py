@@ -1,18 +1,26 @@
-"""Requests: what is sent, and what comes of it."""
+"""Requests over HTTP: what is sent, to whom, and what its answer means."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 import pytest
+from django.utils.http import http_date
 
-from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.notifications.http import Answer, client, request
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
+from django_sitemaps_plus.notifications.http import Answer, accepted, client, request
+from django_sitemaps_plus.notifications.http.answers import (
+    MAX_RETRY_AFTER,
+    parse_retry_after,
+    redirect_host,
+)
 from django_sitemaps_plus.notifications.secrets import Secret
+from tests.support.servers.certificates import make_certificate
 from tests.support.servers.odd_http import (
     OddServer,
     Reply,
@@ -28,19 +36,16 @@ from tests.support.servers.programs import HANG, reserve_port, wait_until
 
 @pytest.fixture
 def server() -> Iterator[OddServer]:
-    """Give a server that says yes."""
     with start_odd(says(answer(body=b"fine"))) as server:
         yield server
 
 
 def ask(reply: Reply) -> Answer:
-    """Ask a server with this reply."""
     with start_odd(reply) as server:
         return request("GET", server.url)
 
 
 def is_busy() -> bool:
-    """Return whether a request is still in its thread."""
     return "sitemaps-plus-http" in [thread.name for thread in threading.enumerate()]
 
 
@@ -53,8 +58,6 @@ def heard(server: OddServer) -> tuple[str, dict[str, str], bytes]:
 
 
 class TestSending:
-    """What goes out."""
-
     def test_a_get_is_plain(self, server):
         """It says who asks, and that it takes nothing compressed."""
         answered = request("GET", f"http://localhost:{server.port}/ping?a=1#part")
@@ -95,8 +98,7 @@ class TestSending:
         assert (headers["Authorization"], headers["X-Plain"]) == ("OAuth c4nary", "1")
 
     @pytest.mark.parametrize(
-        ("path", "target"),
-        [("", "/?key=a%26b&x=+"), ("p?q=1", "/p?q=1&key=a%26b&x=+")],
+        ("path", "target"), [("", "/?key=a%26b&x=+"), ("p?q=1", "/p?q=1&key=a%26b&x=+")]
     )
     def test_a_query_is_added_to_the_url(self, server, path: str, target: str):
         query = {"key": Secret("a&b"), "x": " "}
@@ -131,10 +133,7 @@ class TestSending:
 
 
 class TestAnswers:
-    """What comes in."""
-
     def test_a_body_in_pieces_is_put_together(self):
-        """As servers send it that do not know its length yet."""
         pieces = b"2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n"
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         assert ask(says(head + pieces)).body == b"fine"
@@ -144,9 +143,8 @@ class TestAnswers:
         """There may be several, each with headers; the last one counts."""
         hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
         interim = hints + f"HTTP/1.1 {status}\r\n\r\n".encode() + hints
-        assert ask(says(interim + answer(body=b"fine"))) == Answer(
-            status=200, body=b"fine"
-        )
+        fine = Answer(status=200, body=b"fine")
+        assert ask(says(interim + answer(body=b"fine"))) == fine
         rejected = ask(says(interim + answer("400 Bad Request", b"no")))
         assert (rejected.status, rejected.body) == (400, b"no")
 
@@ -183,9 +181,7 @@ class TestAnswers:
             ask(reply)
 
     @pytest.mark.parametrize(
-        "reply",
-        [stays_silent, drips(answer(length=10**6))],
-        ids=["silence", "body"],
+        "reply", [stays_silent, drips(answer(length=10**6))], ids=["silence", "body"]
     )
     def test_a_slow_answer_is_not_waited_for(self, reply: Reply, monkeypatch):
         """Neither a pause nor a byte now and then takes more than our patience."""
@@ -198,25 +194,26 @@ class TestAnswers:
         with reserve_port() as reserved, pytest.raises(RetryLater, match="refused"):
             request("GET", f"http://127.0.0.1:{reserved.getsockname()[1]}/")
 
-    def test_a_name_is_not_found(self, monkeypatch):
+    @pytest.mark.parametrize(
+        ("hangs", "said"),
+        [
+            (False, r"engine\.example .*Temporary failure"),
+            (True, "no complete answer"),
+        ],
+    )
+    def test_a_name_server_that_is_away_is_not_waited_for(
+        self, monkeypatch, hangs, said
+    ):
+        go = threading.Event()
 
         def fail(*args: object, **options: object) -> None:
+            if hangs:
+                go.wait(HANG)
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
 
         monkeypatch.setattr(socket, "getaddrinfo", fail)
-        with pytest.raises(RetryLater, match=r"engine\.example .*Temporary failure"):
-            request("GET", "https://engine.example/")
-
-    def test_a_slow_name_server_is_not_waited_for(self, monkeypatch):
-        go = threading.Event()
-
-        def hang(*args: object, **options: object) -> None:
-            go.wait(HANG)
-            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
-
-        monkeypatch.setattr(socket, "getaddrinfo", hang)
         monkeypatch.setattr(client, "MAX_SECONDS", 0.2)
-        with pytest.raises(RetryLater, match="no complete answer"):
+        with pytest.raises(RetryLater, match=said):
             request("GET", "https://engine.example/")
         go.set()
 
@@ -230,3 +227,119 @@ class TestAnswers:
 
         monkeypatch.setattr(socket, "getaddrinfo", find)
         assert request("GET", f"http://localhost:{server.port}/").status == 200
+
+
+@pytest.fixture
+def _trusted(monkeypatch, tmp_path) -> None:
+    for host in ("localhost", "other.example"):
+        make_certificate(host, tmp_path)
+    bundle = b"".join([path.read_bytes() for path in tmp_path.glob("*.pem")])
+    (tmp_path / "authorities").write_bytes(bundle)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authorities"))
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_the_host_is_asked(tmp_path):
+    """A certificate of the URL's host is taken, though we connect to a number."""
+    certificate = tmp_path / "localhost.pem"
+    with start_odd(says(answer(body=b"fine")), certificate) as server:
+        answered = request("GET", f"https://localhost:{server.port}/")
+    assert answered.body == b"fine"
+    (heard,) = server.requests
+    assert f"\r\nHost: localhost:{server.port}\r\n".encode() in heard
+
+
+@pytest.mark.usefixtures("_trusted")
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_another_host_is_not_told(tmp_path, host: str):
+    certificate = tmp_path / "other.example.pem"
+    with (
+        start_odd(says(answer()), certificate) as server,
+        pytest.raises(RetryLater, match=f"not valid for '{host}'"),
+    ):
+        request("GET", f"https://{host}:{server.port}/")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("has_certificate", "said"), [(True, "certificate verify failed"), (False, None)]
+)
+def test_a_server_that_nobody_vouches_for_is_not_told(
+    tmp_path, monkeypatch, has_certificate, said
+):
+    certificate = make_certificate("localhost", tmp_path) if has_certificate else None
+    if certificate is None:
+        monkeypatch.setattr(client, "MAX_SECONDS", 0.5)
+    with (
+        start_odd(says(answer()), certificate) as server,
+        pytest.raises(RetryLater, match=said),
+    ):
+        request("GET", f"https://localhost:{server.port}/", text="c4nary")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("statuses", "given", "error", "said"),
+    [
+        ([102, 408, 425, 429, 500, 503, 999], {}, RetryLater, "its words"),
+        ([401, 403, 404, 405, 410, 422], {}, EngineRefused, "its words"),
+        ([300, 302, 308], {"redirect_host": "b.example"}, EngineRefused, "b.example"),
+        ([400, 409, 413], {}, BatchRejected, ""),
+    ],
+)
+def test_a_status_says_what_to_do(statuses, given, error, said):
+    for status in statuses:
+        given = {"body": b"its words", "retry_after": 7.0, **given}
+        with pytest.raises(error, match=f"{status}.*{said}") as caught:
+            accepted(Answer(status=status, **given))
+        assert getattr(caught.value, "after", 7.0) == 7.0
+    for status in (200, 202, 299):
+        answer = Answer(status=status)
+        assert accepted(answer) is answer
+
+
+class TestBody:
+    def test_text_is_one_short_printable_line(self):
+        """Whatever a stranger sends can stand in a log, a row and a terminal."""
+        body = b"no\r\n\x1b[31m \x00\xff " + "\u202eevil\u2028".encode() + b"x" * 10_000
+        text = Answer(status=400, body=body).text
+        assert text.startswith("no [31m \ufffd evil xxx")
+        assert text.isprintable()
+        assert len(text) == 300
+        assert "evil" not in repr(Answer(status=200, body=body))  # as a token may be
+
+    @pytest.mark.parametrize(
+        "body", [b"", b"<html>", b"\xff\xfe", b"[" * 60_000, b"[1]"]
+    )
+    def test_what_is_no_json_is_nothing(self, body: bytes):
+        assert Answer(status=200, body=body).json() == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *(("0", 0), ("120", 120), (" 7 ", 7), ("9" * 5_000, MAX_RETRY_AFTER)),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", MAX_RETRY_AFTER),
+        *[(it, None) for it in (None, "", "soon", "-1", "1.5", "٣", "Sun, 99")],
+    ],
+)
+def test_when_to_ask_again_is_seconds_or_a_date(value, expected):
+    """It never lies in the past, or more than a day ahead."""
+    assert parse_retry_after(value) == expected
+    seconds = parse_retry_after(http_date(time.time() + 3_600))
+    assert seconds == pytest.approx(3_600, abs=60)
+
+
+@pytest.mark.parametrize(
+    ("location", "host"),
+    [
+        ("http://169.254.169.254/latest", "169.254.169.254"),
+        ("https://user:c4nary@other.example/?key=c4nary", "other.example"),
+        *(("//other.example", "other.example"), ("/elsewhere", "")),
+        *(("https://[", ""), ("", "")),
+    ],
+)
+def test_redirect_names_its_host_alone(location: str, host: str):
+    """Neither credentials nor a query are kept."""
+    assert redirect_host(location) == host

@@ -1,1 +1,0 @@
-"""Tests of the HTTP that engines are spoken to with."""
