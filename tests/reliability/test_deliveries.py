@@ -14,7 +14,7 @@ from django.db import connection
 
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import IndexNow
-from tests.integration.notifications.tellers import KEY
+from tests.integration.notifications.engines import KEY
 from tests.support.builds import build_and_relay
 from tests.support.servers.engine import (
     EngineProgram,

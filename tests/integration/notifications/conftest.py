@@ -32,7 +32,6 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Give the clock."""
     clock = Clock()
     monkeypatch.setattr(timezone, "now", clock)
     return clock
@@ -40,8 +39,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def tell(settings: Any) -> Iterator[Callable[..., None]]:
-    """Return what has engines told: by their names, and without any delay."""
-
     def tell(**configured: Any) -> None:
         names = [name for name in configured if not name.isupper()]
         given = {name: configured.pop(name) for name in names}
@@ -70,8 +67,6 @@ def tell(settings: Any) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no call wait for what may be told later."""
-
     def never(seconds: float) -> None:
         raise AssertionError(f"it waits {seconds} s")
 

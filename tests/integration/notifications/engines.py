@@ -1,16 +1,33 @@
-"""Engines of one kind or another, which remember what they are told."""
+"""Engines for tests: some remember what they are told, some tell a local server."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, ClassVar
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
-from django_sitemaps_plus.notifications import Batch, Takes
+from django_sitemaps_plus.notifications import (
+    Baidu,
+    Batch,
+    BingWebmaster,
+    Engine,
+    IndexNow,
+    Ping,
+    SearchConsole,
+    Secret,
+    Takes,
+    WebSub,
+    YandexWebmaster,
+)
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.batches import INDEX
+from tests.support.servers.engine import LocalEngine
+from tests.support.servers.engine_rules import BAIDU_TOKEN, BING_KEY, YANDEX_TOKEN
+from tests.support.servers.service_account import make_service_account
 
 FEED = "https://example.com/news.atom"
 
@@ -20,14 +37,10 @@ class OtherEngine(RecordingEngine):
 
 
 class SingleEngine(RecordingEngine):
-    """Is told one target at a time."""
-
     max_batch = 1
 
 
 class FewEngine(RecordingEngine):
-    """Is told eight targets at a time."""
-
     max_batch = 8
 
 
@@ -37,7 +50,6 @@ class FragileEngine(RecordingEngine):
     poison = "https://example.com/poison/"
 
     def send(self, batch: Batch) -> None:
-        """Remember a batch without the poison."""
         if self.poison in batch.targets:
             raise RetryLater("It answered 500")
         super().send(batch)
@@ -56,7 +68,6 @@ class NamingEngine(RecordingEngine):
     name: ClassVar[Callable[[list[str], Batch], Any] | None] = None
 
     def send(self, batch: Batch) -> None:
-        """Remember a batch without bad URLs."""
         bad = [target for target in batch.targets if target in self.bad]
         if bad:
             name = type(self).name
@@ -65,7 +76,6 @@ class NamingEngine(RecordingEngine):
 
     @classmethod
     def clear(cls) -> None:
-        """Forget everything."""
         super().clear()
         cls.bad, cls.name = (), None
 
@@ -88,15 +98,12 @@ class ConsoleEngine(RecordingEngine):
 
     @classmethod
     def clear(cls) -> None:
-        """Forget everything."""
         super().clear()
         cls.asked.clear()
         cls.answer = None
 
 
 class OtherConsole(ConsoleEngine):
-    """Another one that is asked."""
-
     asked: ClassVar[list[str]] = []
 
 
@@ -107,15 +114,11 @@ class HubEngine(RecordingEngine):
     follows_content = True
 
     def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
-        """Return a feed of the project's own."""
         return [FEED]
 
 
 class BrokenHubEngine(HubEngine):
-    """Does not know what its feeds are."""
-
     def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
-        """Raise."""
         raise ValueError("no feeds")
 
 
@@ -126,7 +129,6 @@ class ActingEngine(RecordingEngine):
     act: ClassVar[Callable[[], object] | None] = None
 
     def send(self, batch: Batch) -> None:
-        """Remember a batch, and act."""
         super().send(batch)
         cls = type(self)
         if cls.act is not None:
@@ -135,28 +137,18 @@ class ActingEngine(RecordingEngine):
 
     @classmethod
     def clear(cls) -> None:
-        """Forget everything."""
         super().clear()
         cls.act = None
 
 
 ENGINES: list[type[RecordingEngine]] = [
-    OtherEngine,
-    SingleEngine,
-    FewEngine,
-    FragileEngine,
-    FragileSingleEngine,
-    NamingEngine,
-    ConsoleEngine,
-    OtherConsole,
-    HubEngine,
-    BrokenHubEngine,
+    *(OtherEngine, SingleEngine, FewEngine, FragileEngine, FragileSingleEngine),
+    *(NamingEngine, ConsoleEngine, OtherConsole, HubEngine, BrokenHubEngine),
     ActingEngine,
 ]
 
 
 def path_of(engine: type[RecordingEngine]) -> str:
-    """Return where settings find an engine."""
     return f"{engine.__module__}.{engine.__qualname__}"
 
 
@@ -166,5 +158,51 @@ def urls(count: int, first: int = 0, host: str = "example.com") -> list[str]:
 
 
 def want(*targets: str) -> None:
-    """Have engines hear of URLs."""
     want_urls(targets)
+
+
+KEY = "0123456789abcdef"
+URL = "https://shop.example/caf%C3%A9?a=1&b=%20"
+NEWS = "https://shop.example/news.atom?lang=de&full=1"
+
+
+def of_ours(name: str, **options: Any) -> dict[str, Any]:
+    """Return the settings of an engine of the package."""
+    return {"BACKEND": f"django_sitemaps_plus.notifications.{name}", "OPTIONS": options}
+
+
+def make_indexnow(server: LocalEngine) -> Engine:
+    return IndexNow(key=KEY, endpoint=f"{server.url}/indexnow")
+
+
+def make_search_console(server: LocalEngine) -> Engine:
+    key = Secret(json.dumps(make_service_account(server.state)))
+    endpoint = f"{server.url}/webmasters/v3"
+    return SearchConsole(service_account_key=key, endpoint=endpoint)
+
+
+def make_yandex(server: LocalEngine) -> Engine:
+    return YandexWebmaster(
+        user_id=42,
+        host_id="https:shop.example:443",
+        token=YANDEX_TOKEN,
+        endpoint=f"{server.url}/yandex/v4",
+    )
+
+
+def make_bing(server: LocalEngine) -> Engine:
+    return BingWebmaster(api_key=BING_KEY, endpoint=f"{server.url}/bing/SubmitFeed")
+
+
+MAKERS: dict[str, tuple[Callable[[LocalEngine], Engine], str]] = {
+    "indexnow": (make_indexnow, URL),
+    "search_console": (make_search_console, INDEX),
+    "bing": (make_bing, INDEX),
+    "yandex": (make_yandex, INDEX),
+    "baidu": (
+        lambda server: Baidu(token=BAIDU_TOKEN, endpoint=f"{server.url}/baidu/urls"),
+        URL,
+    ),
+    "hub": (lambda server: WebSub(hub=f"{server.url}/hub", topics=[NEWS]), NEWS),
+    "ping": (lambda server: Ping(endpoint=f"{server.url}/ping"), INDEX),
+}

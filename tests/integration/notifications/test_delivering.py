@@ -1,4 +1,4 @@
-"""Engines are told what waits, at their own pace, and by one process at a time."""
+"""Engines are told what waits, at their own pace, whatever they make of it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
-from django_sitemaps_plus.models import Delivery, EngineHost
+from django_sitemaps_plus.models import Delivery, EngineHost, Figure
 from django_sitemaps_plus.notifications import backoff, submit
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.dispatch import dispatch, notify_engines, retry
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.faults import fail_queries
 from tests.support.servers.engine_faults import status
-from tests.support.servers.engine_rules import MARKER
+from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
 
 from .conftest import Clock
 from .engines import (
+    KEY,
     ActingEngine,
     FewEngine,
     FragileEngine,
     FragileSingleEngine,
+    NamingEngine,
     OtherEngine,
     SingleEngine,
+    of_ours,
     urls,
     want,
 )
-from .tellers import KEY
 
 pytestmark = pytest.mark.database
 
 
 def fetch_all(sql):
-    """Run a statement; return its rows."""
     with connection.cursor() as cursor:
         return cursor.execute(sql).fetchall()
 
@@ -45,16 +47,14 @@ def fetch_all(sql):
 @pytest.fixture
 def indexnow(tell, engine, clock):
     """Have an engine told over HTTP; give the engine."""
-    options = {"key": KEY, "endpoint": f"{engine.url}/indexnow"}
-    backend = "django_sitemaps_plus.notifications.IndexNow"
-    tell(indexnow={"BACKEND": backend, "OPTIONS": options})
+    endpoint = f"{engine.url}/indexnow"
+    tell(indexnow=of_ours("IndexNow", key=KEY, endpoint=endpoint))
     return engine
 
 
 class TestAnEngineThatIsAway:
-    @pytest.mark.parametrize("code", [429, 503])
-    def test_it_is_left_alone_for_as_long_as_it_asks(self, indexnow, clock, code):
-        indexnow.faults.script(status(code, Retry_After="900"))
+    def test_it_is_left_alone_for_as_long_as_it_asks(self, indexnow, clock):
+        indexnow.faults.script(status(503, Retry_After="900"))
         want(*urls(3))
         report = notify_engines()
         assert report.failures
@@ -95,16 +95,15 @@ class TestAnEngineThatIsAway:
 
 
 class TestAnEngineThatRefuses:
-    @pytest.mark.parametrize("code", [403, 422])
-    def test_it_is_parked_until_somebody_acts(self, indexnow, clock, code, messages):
+    def test_it_is_parked_until_somebody_acts(self, indexnow, clock, messages):
         """All that is to be told is kept, and a log says why."""
-        indexnow.faults.script(status(code))
+        indexnow.faults.script(status(403))
         want(*urls(3))
         assert notify_engines(wait=60).next_at is None
         clock.forward(days=30)
         want(*urls(1, first=3))
         assert notify_engines().requests == 0
-        assert [str(code) in text for text in messages("engine_parked")] == [True]
+        assert ["403" in text for text in messages("engine_parked")] == [True]
         retry()
         assert notify_engines().sent == 4
 
@@ -319,3 +318,121 @@ class TestAQueueOfMillions:
             plan = str(fetch_all(f"EXPLAIN QUERY PLAN {sql}"))
             assert "SEARCH" in plan
             assert "site=? AND engine=? AND target_hash=?" in plan
+
+
+GOOD, BAD = urls(2)
+
+
+class TestAnEngineThatNamesTheBad:
+    def test_what_baidu_has_taken_is_not_sent_again(self, tell, engine):
+        """Each counts towards the quota of the day."""
+        endpoint = f"{engine.url}/baidu/urls"
+        tell(baidu=of_ours("Baidu", token=BAIDU_TOKEN, endpoint=endpoint))
+        good, bad = urls(64), f"https://example.com/{MARKER}/"
+        want(*good[:40], bad, *good[40:])
+        report = notify_engines()
+        assert (report.sent, report.rejected, report.requests) == (64, 1, 1)
+        assert engine.accepted() == dict.fromkeys(good, 1)
+        assert Delivery.objects.dead().get().target == bad
+        assert notify_engines().requests == 0
+
+    def test_a_change_meanwhile_is_told(self, tell):
+        """Of what was accepted and of what was bad, which may be right since."""
+        tell(acting=ActingEngine)
+
+        def change_and_reject():
+            want(GOOD, BAD)
+            raise BatchRejected("bad", [BAD])
+
+        ActingEngine.act = change_and_reject
+        want(GOOD, BAD)
+        report = notify_engines()
+        assert (report.sent, report.rejected) == (3, 1)
+        assert sorted(ActingEngine.told()) == [GOOD, GOOD, BAD, BAD]
+        assert not Delivery.objects.dead().exists()
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            lambda bad, batch: [],
+            lambda bad, batch: ["https://example.com/another/"],
+            lambda bad, batch: [*bad, "https://example.com/another/"],
+            lambda bad, batch: batch.targets,
+        ],
+        ids=["none", "another", "one too many", "all"],
+    )
+    def test_those_that_are_not_some_of_the_batch_count_for_nothing(self, tell, name):
+        """It is halved then, and nothing counts as told that may not be."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad, NamingEngine.name = [BAD], name
+        want(*urls(8))
+        report = notify_engines()
+        assert (report.sent, report.rejected) == (7, 1)
+        assert sorted(NamingEngine.told()) == [url for url in urls(8) if url != BAD]
+        assert Delivery.objects.dead().get().target == BAD
+
+    def test_an_engine_that_has_taken_one_is_not_parked_for_the_rest(self, tell):
+        """However many are bad: it is the URLs."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
+        want(*bad, *urls(1, first=100))
+        report = notify_engines()
+        assert (report.sent, report.rejected, report.requests) == (1, len(bad), 1)
+        assert EngineHost.objects.get().parked_reason == ""
+
+    def test_an_engine_that_names_all_is_parked(self, tell):
+        """Else thousands would be dead for one mistake, as in the name of the site."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
+        want(*bad)
+        notify_engines()
+        assert "rejects everything" in EngineHost.objects.get().parked_reason
+        assert Delivery.objects.dead().count() == backoff.MAX_REJECTIONS
+
+
+@pytest.mark.django_db(transaction=True)
+class TestFigures:
+    """What became of submissions, hour by hour."""
+
+    @pytest.fixture(autouse=True)
+    def naming(self, tell, clock):
+        tell(naming=NamingEngine)
+        want(*urls(4))
+        clock.forward(seconds=50)
+
+    @staticmethod
+    def figures() -> dict[str, float]:
+        rows = Figure.objects.filter(site="default", name="naming")
+        return dict(rows.values_list("kind", "value"))
+
+    def test_targets_are_counted_by_what_became_of_them(self, clock):
+        """Those that fail count each time."""
+        with NamingEngine.failing(RetryLater("busy")):
+            notify_engines()
+        assert self.figures() == {"failed": 4}
+        clock.forward(seconds=300)
+        NamingEngine.bad = urls(1)
+        notify_engines()
+        assert self.figures() == {"failed": 4, "accepted": 3}
+
+    def test_what_was_submitted_counts_when_the_next_request_ends_the_process(
+        self, monkeypatch
+    ):
+        """And the error that ended it stays the one that is seen."""
+        monkeypatch.setattr(NamingEngine, "max_batch", 3)
+        real = NamingEngine.send
+
+        def send(self, batch):
+            if len(batch.targets) == 1:
+                raise SystemExit("stopped")
+            real(self, batch)
+
+        monkeypatch.setattr(NamingEngine, "send", send)
+        with pytest.raises(SystemExit, match="stopped"):
+            notify_engines()
+        assert self.figures() == {"accepted": 3}
+
+    def test_submissions_that_cannot_be_counted_are_made(self):
+        with fail_queries(lambda sql: Figure._meta.db_table in sql):
+            assert notify_engines().sent == 4
+        assert sorted(NamingEngine.told()) == urls(4)

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import (
     BatchRejected,
     EngineError,
     EngineRefused,
     RetryLater,
 )
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications import IndexNow, Secret
+from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.notifications.engines import indexnow
+from django_sitemaps_plus.notifications.http import Answer
 from tests.support.batches import make_batch
 from tests.support.servers.engine_faults import FAULTS
+from tests.support.servers.programs import HOST
+from tests.support.servers.service_account import make_service_account
 
-from .tellers import MAKERS
+from .engines import KEY, MAKERS, make_indexnow, make_search_console, of_ours, want
 
 
 @pytest.fixture(params=MAKERS)
-def kind(request: pytest.FixtureRequest) -> str:
-    """Give each kind of engine in turn."""
-    name: str = request.param
-    return name
+def kind(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
 class TestEachEngine:
-    """What all of them have in common."""
-
     def test_what_it_sends_is_accepted_each_time(self, engine, kind):
         """The server finds no fault, and has the target as it stands in a sitemap."""
         make, target = MAKERS[kind]
@@ -38,11 +49,8 @@ class TestEachEngine:
     @pytest.mark.parametrize(
         ("fault", "error"),
         [
-            ("503", RetryLater),
-            ("429", RetryLater),
-            ("lost_ack", RetryLater),
-            ("403", EngineRefused),
-            ("302", EngineRefused),
+            *[(fault, RetryLater) for fault in ("503", "429", "lost_ack")],
+            *[(fault, EngineRefused) for fault in ("403", "302")],
             ("400", BatchRejected),
         ],
     )
@@ -79,3 +87,80 @@ def test_every_fault_has_a_test():
     """Those that take ten seconds are met by the tests of HTTP."""
     met = {"503", "429", "lost_ack", "403", "302", "400", "huge", "no_json"}
     assert set(FAULTS) == met | {"200", "202", "422", "hang", "drip"}
+
+
+def test_another_key_gets_no_token(engine):
+    console = make_search_console(engine)
+    make_service_account(engine.state, 1)
+    with pytest.raises(EngineRefused, match="no access token"):
+        console.send(make_batch())
+
+
+def test_an_index_is_submitted_once_a_day_at_most(engine, tell, clock):
+    key = Secret(json.dumps(make_service_account(engine.state)))
+    endpoint = f"{engine.url}/webmasters/v3"
+    console = of_ours("SearchConsole", service_account_key=key, endpoint=endpoint)
+    tell(console=console, NOTIFY_INTERVAL_SECONDS=0)
+    assert notify_engines().sent == 1
+    for hours, expected in [(0, 0), (23, 0), (2, 1)]:
+        clock.forward(hours=hours)
+        feed = "https://example.com/sitemap.xml"
+        Delivery.objects.want("default", "console", [feed], is_feed=True)
+        assert notify_engines().sent == expected
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it has it
+        """Print nothing."""
+
+
+@pytest.fixture
+def own_site() -> Iterator[str]:
+    with make_server(HOST, 0, WSGIHandler(), handler_class=_Quiet) as server:
+        thread = Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        yield f"http://{HOST}:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_ten_thousand_urls_are_one_request(engine):
+    urls = [f"https://shop.example/{number}" for number in range(10_000)]
+    make_indexnow(engine).send(make_batch(*urls))
+    assert len(engine.accepted()) == 10_000
+
+
+def test_a_url_of_another_host_parks_indexnow(engine):
+    with pytest.raises(EngineRefused, match="BASE_URL"):
+        make_indexnow(engine).send(make_batch("https://www.shop.example/"))
+
+
+class TestKeyFile:
+    def test_it_is_looked_for_where_the_language_is(self, configure, monkeypatch):
+        sent = []
+        answer = Answer(status=200)
+        monkeypatch.setattr(
+            indexnow, "request", lambda *args, json: sent.append(json) or answer
+        )
+        configure(LANGUAGE_ORIGINS={"de": "https://shop.example.de/app"})
+        engine = IndexNow(key=KEY)
+        for url in ("https://shop.example.de/app/a/", "https://shop.example/a/"):
+            engine.send(make_batch(url))
+        assert [it["keyLocation"].reveal() for it in sent] == [
+            f"https://shop.example.de/app/{KEY}.txt",
+            f"https://shop.example/{KEY}.txt",
+        ]
+
+    def test_it_is_fetched_back_from_the_site_itself(self, engine, tell, own_site):
+        engine.state.site_url = own_site
+        indexnow = of_ours("IndexNow", key=KEY, endpoint=f"{engine.url}/indexnow")
+        tell(indexnow=indexnow, BASE_URL=own_site)
+        want(f"{own_site}/a/")
+        assert notify_engines().failures == []
+        assert engine.accepted() == {f"{own_site}/a/": 1}
+        # The project of the tests has no file of this key once it tells nobody.
+        tell(BASE_URL=own_site)
+        batch = make_batch(f"{own_site}/a", site=Site("default", own_site))
+        with pytest.raises(EngineRefused, match="no key file") as caught:
+            make_indexnow(engine).send(batch)
+        assert KEY not in str(caught.value)

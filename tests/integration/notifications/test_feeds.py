@@ -9,15 +9,16 @@ from django.db import OperationalError
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import replan
-from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Publication, pages
 from django_sitemaps_plus.notifications import outbox
 from django_sitemaps_plus.notifications.dispatch import notify_engines
-from django_sitemaps_plus.notifications.outbox import want_urls
+from django_sitemaps_plus.notifications.outbox import want_feeds, want_urls
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 from .engines import (
     FEED,
@@ -25,6 +26,7 @@ from .engines import (
     ConsoleEngine,
     HubEngine,
     OtherConsole,
+    of_ours,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,63 +34,27 @@ pytestmark = pytest.mark.django_db(transaction=True)
 INDEX = "https://example.com/sitemap.xml"
 
 
-def rename(product, slug):
-    """Change what the sitemap says, and build it."""
-    product.slug = slug
-    product.save()
+def test_an_index_is_told_once(tell, clock, publish):
+    tell(console=ConsoleEngine)
+    made = make_products(3)
+    publish(limited(10))
+    notify_engines()
+    assert ConsoleEngine.told() == [INDEX]
+    made[0].slug = "renamed"
+    made[0].save()
     build_and_relay()
-
-
-class TestIndexes:
-    def test_each_is_told_once(self, tell, clock, publish):
-        tell(console=ConsoleEngine)
-        made = make_products(3)
-        publish(limited(10))
-        notify_engines()
-        assert ConsoleEngine.told() == [INDEX]
-        rename(made[0], "renamed")
-        clock.forward(days=2)
-        notify_engines()
-        assert ConsoleEngine.told() == [INDEX]
-
-    def test_a_new_one_is_told(self, tell, publish, monkeypatch):
-        for module in (pages, replan):
-            monkeypatch.setattr(module, "MAX_ENTRIES", 2)
-        tell(console=ConsoleEngine)
-        made = make_products(2)
-        publish(limited(1))
-        notify_engines()
-        for product in make_products(2, first=len(made)):
-            product.save()
-        build_and_relay()
-        notify_engines()
-        assert ConsoleEngine.told() == [INDEX, "https://example.com/sitemaps-2.xml"]
+    clock.forward(days=2)
+    notify_engines()
+    assert ConsoleEngine.told() == [INDEX]
 
 
 class TestFeedsThatAreFollowed:
-    def test_they_are_told_when_something_was_published(self, tell, publish):
-        tell(hub=HubEngine)
-        made = make_products(3)
-        publish(limited(1))
-        notify_engines()
-        assert HubEngine.told() == [FEED]
-        for product in made:
-            product.slug = f"{product.slug}-new"
-            product.save()
-        build_and_relay()
-        notify_engines()
-        assert HubEngine.told() == [FEED, FEED]
-        build_and_relay()
-        notify_engines()
-        assert HubEngine.told() == [FEED, FEED]
-
     def test_a_hub_finds_the_change_in_the_feeds_of_its_section(
         self, tell, publish, engine, client
     ):
         """It is told of no other section; one without dates has no feed."""
         hub = f"{engine.url}/hub"
-        backend = "django_sitemaps_plus.notifications.WebSub"
-        tell(hub={"BACKEND": backend, "OPTIONS": {"hub": hub}})
+        tell(hub=of_ours("WebSub", hub=hub))
         made = make_products(1)
         for name in ("products", "others"):
             publish(limited(1), name)
@@ -113,7 +79,6 @@ class TestFeedsThatAreFollowed:
     def test_an_outage_while_feeds_are_named_loses_none(
         self, tell, publish, monkeypatch
     ):
-        """The publication waits for the next run."""
         tell(hub=HubEngine)
         made = make_products(1)
         publish(limited(1))
@@ -143,23 +108,18 @@ class TestFeedsThatAreFollowed:
         notify_engines()
         assert HubEngine.told() == [FEED]
 
-    def test_a_project_without_our_urls_keeps_back_no_other(
-        self, tell, settings, caplog
-    ):
+    def test_a_fault_keeps_back_no_other(self, tell, settings, caplog):
+        tell(broken=BrokenHubEngine, hub=HubEngine)
+        notify_engines()
+        assert HubEngine.told() == [FEED]
+        assert "could not name its feeds: ValueError" in caplog.text
+        # A project without our URLs.
         tell(hub=HubEngine, recording=RecordingEngine)
         settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": []})
         want_urls(["https://example.com/a/"])
         assert notify_engines().sent == 1
         assert RecordingEngine.told() == ["https://example.com/a/"]
         assert "could not name its feeds: NoReverseMatch" in caplog.text
-
-    def test_an_engine_that_does_not_know_its_feeds_keeps_back_no_other(
-        self, tell, caplog
-    ):
-        tell(broken=BrokenHubEngine, hub=HubEngine)
-        notify_engines()
-        assert HubEngine.told() == [FEED]
-        assert "could not name its feeds" in caplog.text
 
 
 class TestAnswers:
@@ -234,3 +194,80 @@ class TestAnswers:
         with ConsoleEngine.failing(RetryLater("down", timedelta(days=1).seconds)):
             notify_engines()
         assert ConsoleEngine.asked == [INDEX]
+
+
+SECOND = "https://example.com/sitemaps-2.xml"
+ELSEWHERE = "https://shop.example"
+
+
+@pytest.mark.database
+def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
+    for module in (pages, replan):
+        monkeypatch.setattr(module, "MAX_ENTRIES", 2)
+    tell(console=ConsoleEngine)
+    made = make_products(4)
+    publish(limited(1))
+    notify_engines()
+    assert sorted(ConsoleEngine.told()) == [INDEX, SECOND]
+    for product in made[2:]:
+        Product.objects.get(pk=product.pk).delete()
+    build_and_relay()
+    for days in (0, 2):
+        clock.forward(days=days)
+        notify_engines()
+    assert len(ConsoleEngine.told()) == 2
+    for product in made[2:]:
+        product.save()
+    build_and_relay()
+    notify_engines()
+    notify_engines()
+    assert ConsoleEngine.told()[2:] == [SECOND]
+
+
+@pytest.mark.database
+def test_a_host_that_returns_is_told_again(tell, clock, configure):
+    """As after a move that was called off; once a day at most."""
+    tell(console=ConsoleEngine)
+    there = f"{ELSEWHERE}/sitemap.xml"
+    origins = [("https://example.com", [INDEX]), (ELSEWHERE, [INDEX, there])]
+    for origin, expected in [*origins, ("https://example.com", [INDEX, there])]:
+        configure(BASE_URL=origin)
+        notify_engines()
+        assert ConsoleEngine.told() == expected
+    clock.forward(hours=23)
+    notify_engines()
+    assert ConsoleEngine.told() == [INDEX, there]
+    clock.forward(hours=2)
+    notify_engines()
+    assert ConsoleEngine.told() == [INDEX, there, INDEX]
+
+
+@pytest.mark.database
+def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, configure):
+    """Neither is it tried again, nor does it count as rejected for ever."""
+    tell(console=ConsoleEngine, other=OtherConsole)
+    with (
+        ConsoleEngine.failing(RetryLater("down")),
+        OtherConsole.failing(BatchRejected("no")),
+    ):
+        notify_engines()
+    configure(BASE_URL=ELSEWHERE)
+    clock.forward(hours=1)
+    notify_engines()
+    assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml"]
+    assert not Delivery.objects.dead().exists()
+    assert not Delivery.objects.waiting().exists()
+
+
+@pytest.mark.database
+def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock):
+    """It hears again of what it knew, and of nothing that went before."""
+    tell(hub=HubEngine)
+    notify_engines()
+    Delivery.objects.create(
+        site="default", engine="hub", host="h", target=INDEX, is_feed=True
+    )
+    engines = settings.SITEMAPS_PLUS["ENGINES"]
+    tell(hub={**engines["hub"], "OPTIONS": {"no": "such"}})
+    want_feeds(changed="products")
+    assert [row.target for row in Delivery.objects.waiting()] == [FEED]

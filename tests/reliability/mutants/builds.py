@@ -215,7 +215,7 @@ def last_modified_falls(pointer, page, new, now):
 
 @mutant(
     "building.plan.replan:add_pages",
-    "tests/integration/notifications/test_first_builds.py::"
+    "tests/integration/notifications/test_what_is_told.py::"
     "TestNothingIsTold::test_of_a_first_build",
 )
 def first_build_announced(add_pages, *args, announce=False, **kwargs):
@@ -225,7 +225,7 @@ def first_build_announced(add_pages, *args, announce=False, **kwargs):
 
 @mutant(
     "tracking.locating:mark_all",
-    "tests/integration/notifications/test_first_builds.py::TestChanges",
+    "tests/integration/notifications/test_what_is_told.py::TestChanges",
 )
 def deploy_hides_a_change(mark_all, section, *, announce=True, **named):
     """A deploy hides the change before it."""
@@ -236,7 +236,7 @@ def deploy_hides_a_change(mark_all, section, *, announce=True, **named):
 
 @mutant(
     "building.flip:take_changes_meanwhile",
-    "tests/integration/notifications/test_first_builds.py::"
+    "tests/integration/notifications/test_what_is_told.py::"
     "TestChangesDuringABuildOfWhichNobodyIsTold",
 )
 def change_during_a_deploy_lost(take_changes_meanwhile, *args):

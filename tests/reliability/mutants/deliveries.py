@@ -8,7 +8,6 @@ from .planting import mutant
 
 _NOTIFICATIONS = "tests/integration/notifications"
 _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
-_TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
 _QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _ROWS = "models.deliveries:DeliveryQuerySet"
 _HOST = "models.deliveries:EngineHost"
@@ -16,7 +15,7 @@ _SUBMITTER = "notifications.submit:Submitter"
 _TELLING = "tests/integration/building/plan/test_signals_sent.py::TestUrlsChanged"
 
 
-@mutant(f"{_ROWS}.claim", f"{_TWO}::test_killed_between_request_and_note_tells_again")
+@mutant(f"{_ROWS}.claim", f"{_QUEUE}::test_killed_between_request_and_note_tells_again")
 def sent_before_it_is_sent(claim, rows, most):
     """A delivery counts as sent before it is sent."""
     from django.db.models import F
@@ -40,7 +39,7 @@ def publication_deleted_first(relay, publication):
 
 @mutant(
     "notifications.url_changes:_relay",
-    f"{_NOTIFICATIONS}/test_small_transactions.py::test_what_a_publication_changed",
+    f"{_NOTIFICATIONS}/test_queue.py::test_what_a_publication_changed",
 )
 def one_large_transaction(relay, publication):
     """All that a publication changed is queued in one transaction."""
@@ -50,7 +49,7 @@ def one_large_transaction(relay, publication):
         return list(relay(publication))
 
 
-@mutant(f"{_ROWS}._settle", f"{_TWO}::test_a_sleeper_notes_nothing")
+@mutant(f"{_ROWS}._settle", f"{_QUEUE}::test_a_sleeper_notes_nothing")
 def acknowledged_without_token(settle, manager, rows, **fields):
     """A delivery is acknowledged without its token: the lease is not fenced."""
     for row in rows:
@@ -58,7 +57,7 @@ def acknowledged_without_token(settle, manager, rows, **fields):
     settle(manager, rows, **fields)
 
 
-@mutant(f"{_HOST}.renew", f"{_TWO}::test_a_sleeper_tells_nothing_more")
+@mutant(f"{_HOST}.renew", f"{_QUEUE}::test_a_sleeper_tells_nothing_more")
 def lost_lease_not_noticed(renew, host):
     """An engine is notified by a process that has lost its lease."""
     return True
@@ -66,7 +65,7 @@ def lost_lease_not_noticed(renew, host):
 
 @mutant(
     "models.deliveries:EngineHostQuerySet.claim",
-    f"{_TWO}::test_only_one_tells_an_engine_of_a_host",
+    f"{_QUEUE}::test_only_one_tells_an_engine_of_a_host",
 )
 def two_at_once(claim, hosts, site, engine, host):
     """Two processes notify one engine at once."""
@@ -74,14 +73,14 @@ def two_at_once(claim, hosts, site, engine, host):
     return claim(hosts, site, engine, host)
 
 
-@mutant(f"{_HOST}.release", f"{_TWO}::test_a_sleeper_does_not_let_others_in")
+@mutant(f"{_HOST}.release", f"{_QUEUE}::test_a_sleeper_does_not_let_others_in")
 def claim_of_another_released(release, host):
     """A process releases the claim of another."""
     host.refresh_from_db(fields=["token"])
     release(host)
 
 
-@mutant(f"{_HOST}.free_at", f"{_TWO}::test_a_call_does_not_wait_for_another")
+@mutant(f"{_HOST}.free_at", f"{_QUEUE}::test_a_call_does_not_wait_for_another")
 def taken_engine_asked_again(free_at, host):
     """A process that finds an engine taken asks again and again."""
     return host.not_before
@@ -181,7 +180,7 @@ def small_after_success(batch_after_success, batch, most):
 
 @mutant(
     f"{_ROWS}.forget",
-    f"{_NOTIFICATIONS}/test_feeds_that_go.py::test_a_host_that_returns_is_told_again",
+    f"{_NOTIFICATIONS}/test_feeds.py::test_a_host_that_returns_is_told_again",
 )
 def feed_known_for_ever(forget, rows, hashes):
     """A feed that has gone is known for ever."""

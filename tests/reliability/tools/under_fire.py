@@ -17,7 +17,7 @@ from django.db import transaction
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Change, Delivery, Page, Publication
 from django_sitemaps_plus.notifications.http import client as http
-from tests.integration.notifications.tellers import KEY
+from tests.integration.notifications.engines import KEY
 from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
