@@ -1,4 +1,4 @@
-"""The one setting, and the site that it describes."""
+"""The one setting, the site that it describes, and what has an address there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.contrib.sitemaps import GenericSitemap
+from django.contrib.staticfiles import finders
 from django.core.exceptions import ImproperlyConfigured
+from django.core.files.storage import InMemoryStorage
 from django.test import RequestFactory, modify_settings, override_settings
 from django.test.utils import _TestState
 
@@ -21,7 +24,9 @@ from django_sitemaps_plus.conf import (
     silence_reason,
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.site_urls import has_feed, stylesheet_url
 from django_sitemaps_plus.sites import in_force
+from tests.integration.sources import contrib_zoo
 
 
 @pytest.fixture
@@ -86,47 +91,29 @@ class TestNotifiesEngines:
             assert not notifies_engines()
 
     @pytest.mark.parametrize(
-        "given",
-        [
-            {"ENGINES": {}},
-            {"ENGINES": {}, "NOTIFY": True},
-            {"NOTIFY": False},
-            {"BASE_URL": "http://localhost:8000"},
-            {"BASE_URL": None},
-            {"BASE_URL": "nonsense"},
-        ],
-    )
-    def test_of_no_others(self, in_production, settings, given):
-        """Nobody to tell, switched off, not public, or no site at all."""
-        settings.SITEMAPS_PLUS = {**PUBLIC, **given}
-        assert not notifies_engines()
-
-    def test_under_debug_it_takes_force(self, in_production, settings):
-        settings.DEBUG = True
-        settings.SITEMAPS_PLUS = PUBLIC
-        assert not notifies_engines()
-        settings.SITEMAPS_PLUS = {"ENGINES": ENGINES, "NOTIFY": True}
-        assert notifies_engines()
-
-    @pytest.mark.parametrize(
         ("given", "debug", "reason"),
         [
-            ({}, True, "DEBUG is on"),
-            ({"NOTIFY": False}, True, "SITEMAPS_PLUS['NOTIFY'] is False"),
-            ({"ENGINES": {}}, True, "SITEMAPS_PLUS['ENGINES'] is empty"),
-            (
-                {"BASE_URL": "http://localhost:8000"},
-                False,
-                "http://localhost:8000 is not a public address",
-            ),
             ({}, False, ""),
+            ({}, True, "DEBUG is on"),
+            ({"NOTIFY": True}, True, ""),
+            ({"NOTIFY": False}, False, "SITEMAPS_PLUS['NOTIFY'] is False"),
+            ({"NOTIFY": False}, True, "SITEMAPS_PLUS['NOTIFY'] is False"),
+            ({"ENGINES": {}}, False, "SITEMAPS_PLUS['ENGINES'] is empty"),
+            ({"ENGINES": {}}, True, "SITEMAPS_PLUS['ENGINES'] is empty"),
+            ({"ENGINES": {}, "NOTIFY": True}, False, "['ENGINES'] is empty"),
+            ({"BASE_URL": "http://localhost"}, False, "is not a public address"),
+            *[({"BASE_URL": it}, False, None) for it in (None, "nonsense")],
         ],
     )
-    def test_one_reason_is_named(self, in_production, settings, given, debug, reason):
-        """The one that applies."""
+    def test_one_reason_not_to_is_named(
+        self, in_production, settings, given, debug, reason
+    ):
+        """Nobody to tell, switched off, not public, or no site at all."""
         settings.DEBUG = debug
         settings.SITEMAPS_PLUS = {**PUBLIC, **given}
-        assert silence_reason() == reason
+        assert notifies_engines() is (reason == "")
+        if reason is not None:
+            assert silence_reason().endswith(reason)
 
     def test_in_tests_it_takes_force(self, settings):
         """Django's runner and pytest-django set up a test environment."""
@@ -264,3 +251,76 @@ class TestContribSites:
             monkeypatch.setattr(sites.objects, "get_current", asked)
             with pytest.raises(ConfigurationError, match="SITE_ID"):
                 get_site()
+
+
+SITE = Site("default", "https://shop.example", "/app/")
+INSTALLED = modify_settings(INSTALLED_APPS={"append": "django.contrib.staticfiles"})
+HASHED = "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+
+
+@INSTALLED
+@pytest.mark.parametrize(
+    ("static_url", "expected"),
+    [
+        ("/static/", "/static/sitemaps_plus/sitemap.css"),
+        ("static/", "/app/static/sitemaps_plus/sitemap.css"),
+        ("https://cdn.example/s/", "https://cdn.example/s/sitemaps_plus/sitemap.css"),
+    ],
+)
+def test_it_is_below_static_url(settings, static_url, expected):
+    """With hashed names too: collectstatic keeps the others, and need not run."""
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": HASHED}}
+    settings.STATIC_URL = static_url
+    assert stylesheet_url(SITE) == expected
+    assert finders.find(AppSettings().stylesheet)
+
+
+def test_without_static_files_there_is_none(settings):
+    """Browsers show a file as one line if its stylesheet is missing."""
+    settings.STATIC_URL = "/static/"
+    assert stylesheet_url(SITE) == ""
+
+
+@INSTALLED
+@pytest.mark.parametrize(
+    "backend", ["no.such.Storage", "", f"{__name__}.Remote"], ids=str
+)
+def test_a_storage_elsewhere_has_none(settings, backend):
+    """Its URLs may be signed, and would change each page with each build."""
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
+    assert stylesheet_url(SITE) == ""
+
+
+class Remote(InMemoryStorage):
+    """A storage that serves its files by itself."""
+
+
+@INSTALLED
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((None, ""), ("", "")),
+        ("shop/my map.css", "/static/shop/my%20map.css"),
+        ("/own.css", "/own.css"),
+        ("https://cdn.example/own.css", "https://cdn.example/own.css"),
+    ],
+)
+def test_it_may_be_another(settings: Any, configure: Any, value, expected):
+    settings.STATIC_URL = "/static/"
+    configure(STYLESHEET=value)
+    assert stylesheet_url(SITE) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "is_expected"),
+    [("Plain", True), ("ConstantLastmod", True), ("OfNames", False), ("OwnUrls", True)],
+)
+@pytest.mark.parametrize("make", [lambda kind: kind, lambda kind: kind()])
+def test_a_contrib_class_without_lastmod_has_no_feed(sections, make, name, is_expected):
+    """So no hub is told of one; a class with its own pages may write dates itself."""
+    sections.register("given", make(getattr(contrib_zoo, name)))
+    assert has_feed("given") is is_expected
+    sections.register("made", lambda: contrib_zoo.OfNames())
+    assert has_feed("made")  # what it makes is not asked
+    sections.register("generic", GenericSitemap({"queryset": []}))
+    assert not has_feed("generic")  # without a date_field

@@ -5,32 +5,33 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import load_command_class
 from django.core.management.base import BaseCommand
 
 import django_sitemaps_plus
-from django_sitemaps_plus import exceptions, tasks, testing, urls
+from django_sitemaps_plus import core, exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.diagnostics.problem import Problem
 from django_sitemaps_plus.diagnostics.status import EngineStatus, SectionStatus
-from django_sitemaps_plus.models import (
-    Change,
-    Delivery,
-    EngineHost,
-    Exclusion,
-    Figure,
-    Page,
-    Publication,
-    Section,
+from django_sitemaps_plus.exceptions import (
+    BuildError,
+    ConfigurationError,
+    NotRegistered,
+    SitemapsPlusError,
 )
 from django_sitemaps_plus.sources.fields import FIELDS
 from tests.support.celery_app import app
@@ -56,17 +57,14 @@ _ROW = re.compile(r"^\| `(\S+?)[ `]", re.MULTILINE)
 
 
 def text_of(name: str) -> str:
-    """Return a page of the reference."""
     return (DOCS / "reference" / f"{name}.md").read_text("utf-8")
 
 
 def prose(text: str) -> str:
-    """Return a document without its blocks of code."""
     return _FENCE.sub("", text)
 
 
 def headings(text: str, level: int = 2) -> list[str]:
-    """Return the headings of a level."""
     return re.findall(rf"^{'#' * level} (.+)$", prose(text), re.MULTILINE)
 
 
@@ -77,12 +75,10 @@ def part(name: str, heading: str) -> str:
 
 
 def codes(text: str) -> set[str]:
-    """Return what a text sets as code."""
     return set(_CODE.findall(prose(text)))
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the anchors that the headings of a document make."""
     found = re.findall(r"^#{1,3} (.+)$", prose(path.read_text("utf-8")), re.MULTILINE)
     plain = [re.sub(r"[^\w\- ]", "", title).lower() for title in found]
     return {title.replace(" ", "-") for title in plain}
@@ -130,19 +126,19 @@ def arguments(command: BaseCommand) -> set[str]:
 
 
 def is_from(value: object, module: ModuleType) -> bool:
-    """Return whether a value is defined in a module."""
     return getattr(value, "__module__", None) == module.__name__
 
 
 COMMANDS = sorted(
     path.stem for path in (PACKAGE / "management" / "commands").glob("[a-z]*.py")
 )
+MODELS = [
+    it for it in apps.get_app_config("sitemaps_plus").get_models() if not it._meta.proxy
+]
 BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
 
 
 class TestReference:
-    """Pages that list what the code defines."""
-
     def test_headings_are_what_the_code_defines(self):
         """Settings, checks, commands, errors, and what the root exports."""
         found = [title for title in headings(text_of("settings")) if title.isupper()]
@@ -179,11 +175,8 @@ class TestReference:
         _, _, report = part("commands", "build_sitemaps").partition("### The report")
         fields = [*dataclasses.fields(BuildReport), *dataclasses.fields(SectionReport)]
         tables = report.partition("\n### ")[0]
-        assert {"relay_errors"} | {field.name for field in fields} == codes(tables) - {
-            "--json",
-            "null",
-            '""',
-        }
+        keys = codes(tables) - {"--json", "null", '""'}
+        assert {"relay_errors"} | {field.name for field in fields} == keys
 
     def test_the_json_of_the_status_is_documented(self):
         """Each key that `sitemap_status --json` prints begins a row, in no order."""
@@ -209,6 +202,11 @@ class TestReference:
         fields = [field.name for field in dataclasses.fields(kind)]
         assert _ROW.findall(part("entries", name)) == fields
 
+    @pytest.mark.parametrize("model", MODELS)
+    def test_models_are_documented_with_their_fields(self, model: type):
+        fields = [field.name for field in model._meta.fields]
+        assert _ROW.findall(part("models", model.__name__)) == fields
+
     def test_declarations_are_all_documented(self):
         table = part("sources", "Declarations").partition("\nA declaration is")[0]
         assert tuple(_ROW.findall(table)) == FIELDS
@@ -219,14 +217,6 @@ class TestReference:
         above = kind.__mro__[: kind.__mro__.index(django_sitemaps_plus.Source)]
         attributes = set().union(*[it.__annotations__ for it in above or [kind]])
         assert attributes.difference(FIELDS) <= codes(part("sources", name))
-
-    @pytest.mark.parametrize(
-        "model",
-        [Section, Page, Change, Publication, Delivery, EngineHost, Exclusion, Figure],
-    )
-    def test_models_are_documented_with_their_fields(self, model: type):
-        fields = [field.name for field in model._meta.fields]
-        assert _ROW.findall(part("models", model.__name__)) == fields
 
     def test_urls_are_all_documented(self):
         named = {f"{urls.app_name}:{pattern.name}" for pattern in urls.urlpatterns}
@@ -309,3 +299,125 @@ def test_internal_links_lead_somewhere(path: Path):
         target = (path.parent / name).resolve() if name else path
         assert target.is_file(), link
         assert not anchor or anchor in anchors(target), link
+
+
+README = (TOP / "README.md").read_text("utf-8")
+GUIDE = (TOP / "docs" / "how-to" / "serve-many-rows.md").read_text("utf-8")
+
+_MEASURED = re.compile(
+    r"^\| (.+) \| (\S+) times faster \| (\S+) times faster \|$", re.M
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "source"),
+    [
+        (r"`Route`, (?!four)", "declarations only"),
+        (r"`Route`, four", "the same in four languages, with alternates"),
+        (r"`location\(\)`", "`location()`, a method"),
+        (r"`get_absolute_url\(\)`", "`get_absolute_url()`"),
+        (r"a contrib class", "a contrib class as it is"),
+    ],
+)
+def test_the_guide_has_the_range_of_the_table(form: str, source: str):
+    """From the slowest form and database to the fastest."""
+    rows = [row for row in _MEASURED.findall(README) if re.match(form, row[0])]
+    times = sorted([it for row in rows for it in row[1:]], key=float)
+    assert f"| {source} | {times[0]} to {times[-1]} |" in GUIDE
+
+
+ERRORS = [
+    value
+    for _, value in inspect.getmembers(exceptions, inspect.isclass)
+    if value.__module__ == exceptions.__name__
+]
+
+
+def drawn() -> dict[str, str]:
+    """Return each error of the docstring's tree, and the one that it hangs from."""
+    parents: dict[str, str] = {}
+    path: list[tuple[int, str]] = []
+    for line in (exceptions.__doc__ or "").splitlines():
+        found = re.match(r"[ |+-]*\b([A-Z][a-z]+[A-Z]\w+)", line)
+        if found is None:
+            continue
+        depth, name = found.start(1), found[1]
+        path = [(place, above) for place, above in path if place < depth]
+        parents[name] = path[-1][1] if path else "Exception"
+        path.append((depth, name))
+    return parents
+
+
+def test_the_tree_is_drawn_as_it_is():
+    """Each error below its parent, and none that is gone; all have one root."""
+    assert drawn() == {error.__name__: error.__mro__[1].__name__ for error in ERRORS}
+    assert all(issubclass(error, SitemapsPlusError) for error in ERRORS)
+
+
+def test_some_are_errors_of_django_and_python_too():
+    assert issubclass(ConfigurationError, ImproperlyConfigured)
+    assert issubclass(NotRegistered, LookupError)
+    assert not issubclass(BuildError, ImproperlyConfigured)
+
+
+def run(code: str) -> str:
+    """Return what a fresh interpreter without settings prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_root_exports_every_public_name_it_holds():
+    """What is not meant for users is a module or begins with an underscore."""
+    names = {
+        name
+        for name, value in vars(django_sitemaps_plus).items()
+        if not name.startswith("_")
+        and not isinstance(value, type(sys))
+        and name not in ("annotations", "TYPE_CHECKING", "Any")
+    }
+    assert sorted(names) == django_sitemaps_plus.__all__
+    assert names >= {
+        *("register", "registry", "Source", "ModelSource", "ViewSource", "Route"),
+        *("Entry", "Image", "Video", "News", "Alternate", "notify_changed"),
+    }
+
+
+class TestImport:
+    def test_the_root_is_importable_before_django_is_set_up(self):
+        """A settings module may import from it, and a source be declared."""
+        assert (
+            run(
+                "import django_sitemaps_plus as p\n"
+                "for name in p.__all__: getattr(p, name)\n"
+                "import sys; assert 'django_sitemaps_plus.models' not in sys.modules\n"
+                "from django_sitemaps_plus import *\n"
+                "@register('pages')\n"
+                "class Pages(ViewSource):\n"
+                "    views = ['home']\n"
+                "print(*registry)"
+            )
+            == "pages"
+        )
+
+    def test_the_core_needs_no_django(self):
+        package = core.__name__
+        found = run(
+            "import sys, types\n"
+            # The package's own __init__ imports Django.
+            "root = types.ModuleType('django_sitemaps_plus')\n"
+            f"root.__path__ = {list(django_sitemaps_plus.__path__)!r}\n"
+            "sys.modules['django_sitemaps_plus'] = root\n"
+            "import pkgutil, importlib, django_sitemaps_plus.core as core\n"
+            f"for found in pkgutil.walk_packages(core.__path__, '{package}.'):\n"
+            "    importlib.import_module(found.name)\n"
+            "print(len([m for m in sys.modules if m.startswith('django.')]),"
+            " 'django_sitemaps_plus.core.documents' in sys.modules)"
+        )
+        assert found == "0 True"
