@@ -29,14 +29,12 @@ BASES: dict[type, dict[str, Any]] = {
 
 
 def messages_of(source: Any) -> list[Any]:
-    """Return what is said of a source."""
     with temporary_registry() as sections:
         sections.register("checked", source)
         return check_sources()
 
 
 def with_name(base: type, name: str, value: Any = None) -> list[Any]:
-    """Return what is said of a class that has a name more than its base."""
     return messages_of(type("Checked", (base,), {**BASES[base], name: value}))
 
 
@@ -64,7 +62,6 @@ def with_name(base: type, name: str, value: Any = None) -> list[Any]:
     ],
 )
 def test_names_of_habit_are_errors(base, name, instead):
-    """With what to write."""
     [message] = with_name(base, name)
     assert message.id == "sitemaps_plus.E030"
     assert f"Checked.{name} has no effect on a {base.__name__}." in message.msg
@@ -124,8 +121,6 @@ class Used(ModelSource):
 
 
 class Mixin:
-    """What the project gives its sources."""
-
     items = None
 
     def paginator(self) -> None:
@@ -133,8 +128,6 @@ class Mixin:
 
 
 class Mixed(Mixin, ModelSource):
-    """It may have what its mixin has."""
-
     model = Product
     items = ()  # type: ignore[assignment]
 
@@ -157,7 +150,6 @@ def test_lazy_attributes_are_not_woken():
 
 
 def test_a_method_does_not_use_itself():
-    """It reads the name from the row, or calls super()."""
     messages = with_name(ModelSource, "image", lambda self, row: row.image.url)
     assert ids(messages) == ["E030"]
 
@@ -233,7 +225,6 @@ class TestLanguages:
     )
     @pytest.mark.parametrize("kind", [ModelSource, Sitemap])
     def test_a_language_that_engines_do_not_know(self, kind, code, meant, settings):
-        """In a source and in a contrib class; it is listed all the same."""
         settings.LANGUAGES = [("en", "English"), (code, "Other")]
         given = {"languages": "all"} if kind is ModelSource else {"i18n": True}
         [message] = [it for it in found(kind, **given) if ids([it]) == ["W043"]]
@@ -250,7 +241,6 @@ class TestLanguages:
         ],
     )
     def test_a_slug_of_which_each_language_has_its_own(self, model, path, is_named):
-        """In columns, in a table, or behind a relation; the path to write is named."""
         with isolate_apps("tests.support.testapp"):
 
             class InColumns(PlainModel):
@@ -290,7 +280,6 @@ class TestOneUrlForAllLanguages:
         assert "USE_I18N" in found(languages="all")[0].msg
 
     def test_it_is_an_error_of_views(self):
-        """Each such view is named, unless not every one has all languages."""
         given = {"views": ["home"], "languages": "all"}
         [message] = found(ViewSource, **given)
         assert ids([message]) == ["E052"]

@@ -39,12 +39,10 @@ OURS = "django_sitemaps_plus.urls"
 
 
 def ids(messages) -> list[str]:
-    """Return the ids of messages, without the app's label."""
     return [message.id.removeprefix("sitemaps_plus.") for message in messages]
 
 
 def words(messages) -> str:
-    """Return what the only message says."""
     [message] = messages
     return f"{message.msg} {message.hint}"
 
@@ -123,7 +121,6 @@ class TestSettings:
         assert check_token() == []
 
     def test_files_need_a_place(self, settings):
-        """Builds do; what is served live needs none."""
         settings.MEDIA_ROOT = ""
         assert ids(check_settings()) == ["W004"]
 
@@ -178,7 +175,6 @@ class TestSites:
         configure(BASE_URL=None)
 
     def test_those_that_work_are_fine(self, configure, sections):
-        """They are an origin, too."""
         sections.register("pages", views(sites=["blog"]))
         configure(SITES=SITES)
         assert [*check_sites(), *check_settings(), *check_engines()] == []
@@ -243,13 +239,11 @@ class TestSites:
         ],
     )
     def test_settings_of_one_are_checked_too(self, configure, check, given, expected):
-        """Once, though all sites are looked at."""
         configure(SITES={**SITES, "blog": {"BASE_URL": BLOG, **given}})
         assert ids(check()) == expected
         assert check_sites() == []
 
     def test_each_address_is_to_be_public(self, configure):
-        """With that of a language, which a site may have for itself."""
         public = {"BASE_URL": "https://shop.com"}
         configure(SITES={"shop": public, "blog": {"BASE_URL": BLOG}})
         assert BLOG in words(check_public_origin())
@@ -290,7 +284,6 @@ class TestUrls:
         ],
     )
     def test_the_root_is_fine(self, settings, root):
-        """Whatever else there is, as long as our views answer."""
         settings.ROOT_URLCONF = root
         assert check_urls() == []
         settings.FORCE_SCRIPT_NAME = "/app"  # the directory is that of the site
@@ -326,7 +319,6 @@ class TestUrls:
         ],
     )
     def test_a_wrong_place_is_named(self, settings, patterns, expected, said):
-        """With what answers there, and what to write."""
         settings.ROOT_URLCONF = urlconf(*patterns)
         [message] = check_urls()
         assert ids([message]) == [expected]
@@ -427,15 +419,11 @@ class Faulty(Executor):
 
 
 class Lacking(Executor):
-    """It needs what the environment lacks."""
-
     def __init__(self):
         raise KeyError("BROKER")
 
 
 class Asking(Executor):
-    """It asks its broker."""
-
     def faults(self):
         raise ConnectionError("refused")
 

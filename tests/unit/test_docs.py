@@ -69,7 +69,6 @@ def headings(text: str, level: int = 2) -> list[str]:
 
 
 def part(name: str, heading: str) -> str:
-    """Return what a page of the reference says under a heading."""
     _, _, rest = f"\n{text_of(name)}".partition(f"\n## {heading}\n")
     return rest.partition("\n## ")[0]
 
@@ -110,7 +109,6 @@ def check_ids() -> set[str]:
 
 
 def sent() -> dict[str, set[str]]:
-    """Return the arguments that each of our signals is sent with."""
     return {
         ast.unparse(call.func.value): {str(k.arg) for k in call.keywords} - {"sender"}
         for call in calls(PACKAGE)
@@ -119,7 +117,6 @@ def sent() -> dict[str, set[str]]:
 
 
 def arguments(command: BaseCommand) -> set[str]:
-    """Return the options of a command, and what its positional arguments are called."""
     parser = command.create_parser("manage.py", "command")
     positional = {str(action.metavar) for action in parser._get_positional_actions()}
     return positional.union(parser._option_string_actions)
@@ -140,7 +137,6 @@ BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
 
 class TestReference:
     def test_headings_are_what_the_code_defines(self):
-        """Settings, checks, commands, errors, and what the root exports."""
         found = [title for title in headings(text_of("settings")) if title.isupper()]
         assert found == AppSettings.keys()
         assert sorted(headings(text_of("checks"))) == sorted(check_ids())
@@ -320,7 +316,6 @@ _MEASURED = re.compile(
     ],
 )
 def test_the_guide_has_the_range_of_the_table(form: str, source: str):
-    """From the slowest form and database to the fastest."""
     rows = [row for row in _MEASURED.findall(README) if re.match(form, row[0])]
     times = sorted([it for row in rows for it in row[1:]], key=float)
     assert f"| {source} | {times[0]} to {times[-1]} |" in GUIDE
@@ -349,7 +344,6 @@ def drawn() -> dict[str, str]:
 
 
 def test_the_tree_is_drawn_as_it_is():
-    """Each error below its parent, and none that is gone; all have one root."""
     assert drawn() == {error.__name__: error.__mro__[1].__name__ for error in ERRORS}
     assert all(issubclass(error, SitemapsPlusError) for error in ERRORS)
 

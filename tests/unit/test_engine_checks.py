@@ -28,7 +28,6 @@ from .test_checks import BASE, ids, page, urlconf
 
 
 def engine(name: str, **options: object) -> dict[str, object]:
-    """Return the settings of an engine of ours."""
     return {"BACKEND": f"{OURS}.{name}", "OPTIONS": options}
 
 
@@ -42,7 +41,6 @@ INDEXNOW = engine("IndexNow", key=KEY)
 
 @pytest.fixture(autouse=True)
 def one_engine(settings, sections):
-    """Have an engine that takes URLs, and no sections."""
     settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": RECORDING}}
 
 
@@ -82,7 +80,6 @@ class Asking(Engine):
 
 
 def asking(**options: object) -> dict[str, object]:
-    """Return the settings of the engine that takes a key by itself."""
     return {"BACKEND": f"{__name__}.Asking", "OPTIONS": options}
 
 
@@ -203,8 +200,6 @@ WITHOUT = urlconf(path("", page))
 
 
 class Feeds(Engine):
-    """Takes feeds, and looks for a file whose name the settings give."""
-
     takes = Takes.FEEDS
 
     def __init__(self, file: object) -> None:
@@ -218,7 +213,6 @@ class Feeds(Engine):
 
 
 def looking_for(file: object) -> dict[str, object]:
-    """Return engines of which one looks for a file."""
     backend = {"BACKEND": f"{__name__}.Feeds", "OPTIONS": {"file": file}}
     return {"ENGINES": {"feeds": backend}}
 
@@ -228,14 +222,12 @@ class TestKeyFiles:
 
     @staticmethod
     def said(settings, urlconf="tests.support.urls", **given):
-        """Return what is said of engines in a project with this URLconf."""
         settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"bing": INDEXNOW}, **given}
         settings.ROOT_URLCONF = urlconf
         return check_engines()
 
     @pytest.mark.parametrize("urlconf", [BELOW, BEHIND])
     def test_a_file_that_is_not_served_is_named(self, settings, urlconf):
-        """By its engine and what to do, without the key that is its name."""
         (message,) = self.said(settings, urlconf)
         assert message.id == "sitemaps_plus.W011"
         assert "'bing'" in message.msg
@@ -243,7 +235,6 @@ class TestKeyFiles:
         assert KEY not in f"{message}"
 
     def test_each_engine_that_looks_for_one_is_named(self, settings):
-        """Whatever it takes; one that cannot be made has a message of its own."""
         given = {"broken": {}, "bing": INDEXNOW, "one": RECORDING}
         given |= looking_for("a-key.txt")["ENGINES"]
         messages = self.said(settings, BEHIND, ENGINES=given)

@@ -28,7 +28,6 @@ WRITES = {
 
 
 def modules(*but: str) -> Iterator[tuple[str, ast.Module]]:
-    """Yield modules of the package by their paths, but for those of some parts."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         if not name.startswith(but):
@@ -36,7 +35,6 @@ def modules(*but: str) -> Iterator[tuple[str, ast.Module]]:
 
 
 def writes(call: ast.Call) -> bool:
-    """Return whether a call changes a file system, by what it looks like."""
     function = call.func
     if isinstance(function, ast.Name):
         modes = [*call.args[1:2], *[k.value for k in call.keywords if k.arg == "mode"]]
@@ -53,7 +51,6 @@ def writes(call: ast.Call) -> bool:
 
 
 def imported(tree: ast.AST) -> set[str]:
-    """Return the modules that a module imports from elsewhere."""
     nodes = list(ast.walk(tree))
     names = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
     froms = [n for n in nodes if isinstance(n, ast.ImportFrom) and n.module]
@@ -61,7 +58,6 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 def test_only_storage_and_publishing_write_files():
-    """All else stores objects, whatever they are stored in."""
     found = [
         f"{name}:{node.lineno}"
         for name, tree in modules("storage/", "publishing/")
@@ -122,7 +118,6 @@ FOUND = dict(patterns())
 
 @pytest.mark.parametrize("name", FOUND)
 def test_it_is_as_fast_as_its_text_is_short(name):
-    """Matching at the begin, of all, and anywhere."""
     assert len(FOUND) >= 20
     pattern = FOUND[name]
     for text in pumps(pattern):
@@ -211,7 +206,6 @@ FILES = {
 
 @pytest.fixture
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the directory in which the package stands."""
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

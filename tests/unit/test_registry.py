@@ -48,7 +48,6 @@ def sources() -> SourceRegistry:
 class TestRegister:
     @pytest.mark.parametrize("given", [Pages, Pages()])
     def test_a_class_is_made_an_instance_once(self, sources, given):
-        """One serves every request and build; the call returns what it was given."""
         assert sources.register("pages", given) is given
         assert type(sources.get("pages")) is Pages
         assert sources.get("pages") is sources.get("pages")
@@ -110,7 +109,6 @@ class TestRegister:
 
     @pytest.mark.parametrize("first", [Pages, Blog, Blog()])
     def test_a_second_one_of_the_same_name_is_refused(self, sources, first):
-        """The error names the first, which stays."""
         sources.register("pages", first)
         kept = sources.get("pages")
         name = "Pages" if first is Pages else "Blog"
@@ -149,7 +147,6 @@ class TestSections:
             sources.get("blogs")
 
     def test_a_decorator_without_a_name_is_refused(self, sources):
-        """The error has the line to write."""
         with pytest.raises(TypeError, match=r'@register\("products"\) above Pages'):
             sources.register(Pages)
         assert len(sources) == 0
@@ -187,7 +184,6 @@ class TestAutodiscover:
     def test_a_module_that_fails_leaves_no_half_of_its_sections(
         self, sections, install, before
     ):
-        """And its error is not swallowed, wherever it is in the order of apps."""
         code = "from django_sitemaps_plus import register, ViewSource\n"
         code += "register('half', ViewSource)\nimport nothing_of_this_name\n"
         install("discovered_broken", code)
@@ -198,7 +194,6 @@ class TestAutodiscover:
         assert list(sections) == before
 
     def test_a_project_without_sections_is_named(self, sections, install, tmp_path):
-        """With the module that has nearly the right name."""
         install("discovered_typo", None)
         (tmp_path / "discovered_typo" / "sitemap.py").write_text("")
         (message,) = check_sources()
@@ -232,7 +227,6 @@ def adopting(
 
 
 def test_each_item_is_a_section(adopting):
-    """Whatever contrib's views take: classes, instances, callables."""
     generic = GenericSitemap({"queryset": Product.objects.all()})
     sitemaps = {"blog": Blog, "of.2024": Blog(), "goods": generic, "new": lambda: Blog}
     found = dict(adopting(sitemaps).items())
@@ -321,7 +315,6 @@ class Shown(Lazy):
         self.errors = list(errors)
 
     def read(self) -> dict[str, Any]:
-        """Raise, or return."""
         if self.errors:
             raise self.errors.pop(0)
         return {"blog": Blog}
@@ -385,7 +378,6 @@ def test_a_module_that_cannot_be_imported_now(
     ],
 )
 def test_what_is_not_a_section_is_named(adopting, name, value, said):
-    """The rest of the dict is adopted."""
     sections = adopting({"blog": Blog, name: value, "last": Blog})
     assert list(sections) == ["blog", "last"]
     [message] = check_adopted()

@@ -25,7 +25,6 @@ class Other(ViewSource):
 
 class TestTemporarySource:
     def test_it_is_there_for_the_time_of_the_block(self, sections, monkeypatch):
-        """Who listens to the registry hears of both ends."""
         heard = []
         listeners = [lambda: heard.append(list(sections))]
         monkeypatch.setattr(sections, "listeners", listeners)

@@ -22,17 +22,14 @@ _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w+\}")
 
 @pytest.fixture(params=FILES, ids=lambda path: path.parts[-3])
 def path(request: pytest.FixtureRequest) -> Path:
-    """Return the file of each language."""
     return request.param
 
 
 def keyed(entries: polib.POFile | polib.MOFile) -> dict[tuple[str, str], object]:
-    """Return translations by what they translate."""
     return {(it.msgctxt, it.msgid): it.msgstr_plural or it.msgstr for it in entries}
 
 
 def placeholders(text: str) -> set[str]:
-    """Return what is put into a text."""
     return set(_PLACEHOLDER.findall(text))
 
 

@@ -89,7 +89,6 @@ class ConsoleEngine(RecordingEngine):
     answer: ClassVar[Any] = None
 
     def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
-        """Give the answer, raise it or work it out."""
         self.asked.append(target)
         answer = type(self).answer
         if isinstance(answer, Exception):
@@ -153,7 +152,6 @@ def path_of(engine: type[RecordingEngine]) -> str:
 
 
 def urls(count: int, first: int = 0, host: str = "example.com") -> list[str]:
-    """Return URLs of a host, in their order."""
     return [f"https://{host}/{number:05}/" for number in range(first, first + count)]
 
 

@@ -96,7 +96,6 @@ class TestAnEngineThatIsAway:
 
 class TestAnEngineThatRefuses:
     def test_it_is_parked_until_somebody_acts(self, indexnow, clock, messages):
-        """All that is to be told is kept, and a log says why."""
         indexnow.faults.script(status(403))
         want(*urls(3))
         assert notify_engines(wait=60).next_at is None
@@ -110,7 +109,6 @@ class TestAnEngineThatRefuses:
 
 class TestABadUrl:
     def test_all_others_are_told(self, indexnow, messages):
-        """It alone is dead, and shown with what the engine said."""
         good, bad = urls(100), f"https://example.com/{MARKER}/"
         want(*good[:70], bad, *good[70:])
         report = notify_engines()
@@ -146,7 +144,6 @@ class TestABadUrl:
 
 class TestAUrlThatAnEngineFailsAt:
     def test_all_others_are_told(self, tell, clock):
-        """Soon, with the pauses of the default."""
         tell(fragile=FragileEngine, NOTIFY_RETRY_SECONDS=5)
         want(FragileEngine.poison, *urls(1_500))
         began = timezone.now()
@@ -157,7 +154,6 @@ class TestAUrlThatAnEngineFailsAt:
         assert waiting.target == FragileEngine.poison
 
     def test_those_that_come_later_do_not_wait_for_it(self, tell, clock):
-        """It has failed alone for a day, and rests alone."""
         tell(fragile=FragileEngine)
         want(FragileEngine.poison, *urls(1))
         tell_until(urls(1), clock)
@@ -172,7 +168,6 @@ class TestAUrlThatAnEngineFailsAt:
         assert sorted(FragileEngine.told()) == urls(51)
 
     def test_an_engine_of_single_targets_fails_once(self, tell, clock):
-        """Then all others are told in one go."""
         tell(fragile=FragileSingleEngine)
         want(FragileEngine.poison, *urls(50))
         Delivery.objects.filter(target=FragileEngine.poison).update(
@@ -192,7 +187,6 @@ class TestAUrlThatAnEngineFailsAt:
             assert notify_engines().requests == backoff.MAX_BLAMED + 1
 
     def test_what_killed_who_told_it_comes_last(self, tell, clock):
-        """Whose token is still there."""
         tell(single=SingleEngine)
         want(*urls(3))
         first = Delivery.objects.filter(target=urls(1)[0])
@@ -276,7 +270,6 @@ class TestBatches:
     def test_no_request_is_begun_when_the_time_is_over(
         self, tell, impatient, monkeypatch
     ):
-        """A task ends in time, and says that more waits."""
         tell(acting=ActingEngine)
         now = time.monotonic
         ActingEngine.act = lambda: monkeypatch.setattr(
@@ -372,7 +365,6 @@ class TestAnEngineThatNamesTheBad:
         assert Delivery.objects.dead().get().target == BAD
 
     def test_an_engine_that_has_taken_one_is_not_parked_for_the_rest(self, tell):
-        """However many are bad: it is the URLs."""
         tell(naming=NamingEngine)
         NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
         want(*bad, *urls(1, first=100))
@@ -381,7 +373,6 @@ class TestAnEngineThatNamesTheBad:
         assert EngineHost.objects.get().parked_reason == ""
 
     def test_an_engine_that_names_all_is_parked(self, tell):
-        """Else thousands would be dead for one mistake, as in the name of the site."""
         tell(naming=NamingEngine)
         NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
         want(*bad)
@@ -406,7 +397,6 @@ class TestFigures:
         return dict(rows.values_list("kind", "value"))
 
     def test_targets_are_counted_by_what_became_of_them(self, clock):
-        """Those that fail count each time."""
         with NamingEngine.failing(RetryLater("busy")):
             notify_engines()
         assert self.figures() == {"failed": 4}

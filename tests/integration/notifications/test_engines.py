@@ -38,7 +38,6 @@ def kind(request: pytest.FixtureRequest) -> Any:
 
 class TestEachEngine:
     def test_what_it_sends_is_accepted_each_time(self, engine, kind):
-        """The server finds no fault, and has the target as it stands in a sitemap."""
         make, target = MAKERS[kind]
         teller = make(engine)
         teller.send(make_batch(target))
@@ -55,7 +54,6 @@ class TestEachEngine:
         ],
     )
     def test_a_fault_is_an_error_that_says_what_to_do(self, engine, kind, fault, error):
-        """Whatever the engine's own ways to answer; what follows is taken again."""
         make, target = MAKERS[kind]
         teller = make(engine)
         engine.faults.script(fault)

@@ -28,7 +28,6 @@ NOTHING = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
 def test_an_engine_that_cannot_be_made_stops_no_build(
     recording, publish, settings, crawl
 ):
-    """What has changed waits until the settings are right."""
     products = make_products(30)
     publish(limited(10))
     products[3].slug = "renamed"
@@ -50,8 +49,6 @@ class KeyedEngine(RecordingEngine):
 
 
 class KeyedHub(KeyedEngine):
-    """One that hears of each change of a feed, whose address is an option."""
-
     takes = Takes.FEEDS
     follows_content = True
 
@@ -104,8 +101,6 @@ def test_an_engine_that_cannot_be_made_keeps_back_no_other(
 
 
 class BrokenSource(ProductSource):
-    """One whose queryset raises, as long as it is broken."""
-
     model = Author
     lastmod = None
     is_broken = True
@@ -121,7 +116,6 @@ class BrokenSource(ProductSource):
 
 @pytest.fixture
 def products(sections, recording):
-    """Have two sections without pages; the first of them is broken."""
     made = make_products(3)
     sections.register("authors", BrokenSource)
     sections.register("products", ProductSource)
@@ -129,7 +123,6 @@ def products(sections, recording):
 
 
 def test_saves_of_the_others_are_told(products, recording, monkeypatch, caplog):
-    """And those of the broken one as soon as it is mended."""
     author = Author.objects.create(name="one")
     products[1].save()
     assert Change.objects.count() == 2
@@ -144,7 +137,6 @@ def test_saves_of_the_others_are_told(products, recording, monkeypatch, caplog):
 
 
 def test_a_source_that_breaks_when_it_is_told(products, recording, monkeypatch, caplog):
-    """What was noted waits, and the others are told."""
     monkeypatch.setattr(BrokenSource, "is_broken", False)
     monkeypatch.setattr(BrokenSource, "location", lambda self, author: 1 / 0)
     monkeypatch.setattr(BrokenSource, "on_error", "raise", raising=False)

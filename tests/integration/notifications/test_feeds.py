@@ -99,7 +99,6 @@ class TestFeedsThatAreFollowed:
         assert HubEngine.told() == [FEED, FEED]
 
     def test_what_is_not_announced_does_not_count(self, tell, publish):
-        """As a deploy that marks all pages."""
         tell(hub=HubEngine)
         make_products(3)
         publish(limited(10))
@@ -135,7 +134,6 @@ class TestAnswers:
         assert Delivery.objects.get().feedback == {"errors": 3}
 
     def test_each_by_one_process(self, tell):
-        """Another worker that looks meanwhile does not ask as well."""
         tell(console=ConsoleEngine)
 
         def meanwhile() -> dict[str, int]:
@@ -179,7 +177,6 @@ class TestAnswers:
 
     @pytest.mark.parametrize("answer", [{1, 2}, "a\0b"], ids=repr)
     def test_what_no_json_can_hold_keeps_back_no_other(self, tell, answer):
-        """An engine of the project's own may say anything."""
         tell(odd=ConsoleEngine, other=OtherConsole)
         ConsoleEngine.answer = answer
         notify_engines()
@@ -244,7 +241,6 @@ def test_a_host_that_returns_is_told_again(tell, clock, configure):
 
 @pytest.mark.database
 def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, configure):
-    """Neither is it tried again, nor does it count as rejected for ever."""
     tell(console=ConsoleEngine, other=OtherConsole)
     with (
         ConsoleEngine.failing(RetryLater("down")),
@@ -261,7 +257,6 @@ def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, configure):
 
 @pytest.mark.database
 def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock):
-    """It hears again of what it knew, and of nothing that went before."""
     tell(hub=HubEngine)
     notify_engines()
     Delivery.objects.create(

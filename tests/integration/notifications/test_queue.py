@@ -42,7 +42,6 @@ def changed(*urls, at=None):
 
 class TestTimes:
     def test_the_first_notice_is_some_time_after_the_commit(self, tell, clock):
-        """However much later the change was found."""
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         changed(at=timezone.now() - timedelta(seconds=40))
         assert notify_engines().sent == 0
@@ -66,7 +65,6 @@ class TestTimes:
         assert RecordingEngine.told() == [URL, "https://example.com/b/", URL]
 
     def test_a_call_does_not_wait_for_what_comes_later(self, tell, clock, impatient):
-        """One URL is to rest, another is too new; neither may be told."""
         tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
         notify_engines()
@@ -80,7 +78,6 @@ class TestTimes:
         assert report.next_at == new.not_before
 
     def test_what_was_rejected_is_told_again_only_after_a_while(self, tell, clock):
-        """However often it changes; with the times that sites have by default."""
         times = {"NOTIFY_DELAY_SECONDS": 5, "NOTIFY_INTERVAL_SECONDS": 600}
         tell(recording=RecordingEngine, **times)
         changed()
@@ -112,7 +109,6 @@ class TestChangesThatCome:
         assert notify_engines().sent == 0
 
     def test_during_a_request_they_are_told_after_it(self, tell, clock):
-        """The engine may have looked before."""
         tell(acting=ActingEngine, NOTIFY_INTERVAL_SECONDS=600)
         ActingEngine.act = changed
         changed()
@@ -123,7 +119,6 @@ class TestChangesThatCome:
         assert ActingEngine.told() == [URL, URL]
 
     def test_during_a_request_that_is_rejected_they_are_told(self, tell):
-        """What was bad may be right since."""
         tell(acting=ActingEngine)
 
         def reject():
@@ -138,7 +133,6 @@ class TestChangesThatCome:
 
 
 def test_nobody_hears_where_engines_are_off(tell):
-    """Nothing is kept for later either."""
     tell(recording=RecordingEngine, NOTIFY=False)
     changed()
     assert not Delivery.objects.exists()
@@ -153,8 +147,6 @@ def test_engines_of_feeds_hear_of_no_urls(tell):
 
 
 class NotingExecutor(Executor):
-    """Notes of which changes engines are to be told, by their times."""
-
     changes: ClassVar[list[Any]] = []
 
     def notify(self, due: Any) -> None:
@@ -239,7 +231,6 @@ def age_lease():
 
 
 def test_only_one_tells_an_engine_of_a_host(tell):
-    """The other leaves it alone, and tells whom it can."""
     tell(acting=ActingEngine, other=OtherEngine)
     reports = []
     ActingEngine.act = lambda: reports.append(notify_engines())
@@ -252,7 +243,6 @@ def test_only_one_tells_an_engine_of_a_host(tell):
 
 
 def test_one_that_died_is_replaced_after_a_lease(tell):
-    """What it had sent without noting it is sent again."""
     tell(acting=ActingEngine)
     want(*urls(2))
     died()
@@ -323,7 +313,6 @@ def test_a_sleeper_does_not_let_others_in(tell):
 
 @pytest.fixture
 def second_fails(monkeypatch):
-    """Have the database fail with the second part that is queued, and once."""
     calls, want = [], DeliveryQuerySet.want
 
     def failing(*args, **options):

@@ -38,7 +38,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def told():
-    """Tell what there is; return what was told, sorted."""
     RecordingEngine.clear()
     notify_engines()
     return sorted(RecordingEngine.told())
@@ -85,7 +84,6 @@ class TestNothingIsTold:
         assert told() == []
 
     def test_of_a_language_that_is_switched_on(self, recording, publish, settings):
-        """All of its URLs are new, and all at once."""
         settings.ROOT_URLCONF = "tests.support.urls_i18n"
         make_products(25)
         publish(limited(10, languages=["en"]))
@@ -93,7 +91,6 @@ class TestNothingIsTold:
         assert told() == []
 
     def test_of_pages_that_are_split_and_merged(self, products):
-        """Only of what has come, and what has gone."""
         for product in make_products(10, first=25):
             product.save()
         build_and_relay()
@@ -112,7 +109,6 @@ class TestChanges:
         assert told() == [*product_urls([3, 7]), url("renamed")]
 
     def test_each_file_of_a_few_is_read_once(self, products, monkeypatch):
-        """Two of the page that the edit is on: the old one and the new one."""
         read, files = url_changes.read_document, []
         monkeypatch.setattr(
             url_changes, "read_document", lambda name: files.append(name) or read(name)
@@ -143,14 +139,12 @@ class TestChanges:
         assert told() == sorted(expected)
 
     def test_one_that_is_undone_before_it_is_told_counts(self, products):
-        """An engine may have fetched what was there in between."""
         for slug in ("renamed", "product-00003"):
             rename(products[3], slug)
             build_and_relay()
         assert told() == [*product_urls([3]), url("renamed")]
 
     def test_one_before_a_new_plan_is_told(self, products, publish):
-        """A plan that tells nothing does not hide it."""
         rename(products[3], "renamed")
         publish(limited(7))
         build_and_relay(replan=True)
@@ -166,7 +160,6 @@ class TestChanges:
         assert {*product_urls([3]), url("renamed")} <= set(told())
 
     def test_one_during_the_first_build_is_told(self, recording, publish):
-        """Its page may have been read before it or after it."""
         products = make_products(3)
 
         def location(self, item):
@@ -203,7 +196,6 @@ class TestChangesDuringABuildOfWhichNobodyIsTold:
         return [*product_urls([3]), url("renamed")]
 
     def test_of_a_deploy(self, renamed, publish):
-        """Of the edit; of the other rows nothing, also not on its page."""
         publish(limited(10, priority=0.3))
         build_and_relay()
         assert told() == renamed
@@ -228,7 +220,6 @@ class TestAnnounceSaves:
 
     @pytest.mark.parametrize("fields", [None, ["popularity"]])
     def test_a_save_that_changes_no_byte_is_told(self, products, fields):
-        """Its text has changed, say, or a column that no sitemap has."""
         products[3].save(update_fields=fields)
         build_and_relay()
         assert told() == product_urls([3])
@@ -236,7 +227,6 @@ class TestAnnounceSaves:
         assert told() == []
 
     def test_one_of_a_row_that_is_not_listed_is_not_told(self, products):
-        """Nobody is to know its URL."""
         Product.objects.filter(pk=products[3].pk).update(published=False)
         build_and_relay(full=True)
         assert told() == product_urls([3])
@@ -296,7 +286,6 @@ class TestASiteThatIsNotBuilt:
         assert told() == []
 
     def test_times_run_from_when_a_save_was_recorded(self, products, tell, clock):
-        """Not from when it was found."""
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         products[3].save()
         Change.objects.update(at=Change.objects.get().at - timedelta(seconds=60))
@@ -332,8 +321,6 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Present(Sitemap):
-    """What many projects write."""
-
     limit = 3
 
     def items(self) -> Any:
@@ -431,8 +418,6 @@ def states() -> list[int]:
 
 
 class WatchingEngine(RecordingEngine):
-    """Notes what there is to see when it is told."""
-
     seen: Any = None
 
     def send(self, batch: Batch) -> None:
@@ -451,7 +436,6 @@ def product(tell, publish):
 
 
 def test_an_engine_hears_of_what_everybody_can_see(product):
-    """Commit, publication, outbox, engine; and then it counts as told."""
     with transaction.atomic():
         product.save()
     assert not is_served()

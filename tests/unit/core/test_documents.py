@@ -91,9 +91,6 @@ def golden(name: str) -> bytes:
 def test_every_extension_is_written_as_its_schema_asks():
     pieces = render_urlset(map(entry_line, ENTRIES), NAMESPACES)
     assert b"".join(pieces) == golden("urlset.xml")
-
-
-def test_without_extensions_no_other_namespace_is_declared():
     pieces = render_urlset([entry_line(ENTRIES[0])])
     assert b"".join(pieces) == golden("urlset-plain.xml")
 

@@ -236,7 +236,6 @@ class TestBaidu:
     def test_over_quota_waits_for_tomorrow_in_china(
         self, wire, monkeypatch, hour, hours
     ):
-        """Where 16:00 UTC is midnight."""
         now = datetime(2026, 11, 20, hour, tzinfo=UTC)
         monkeypatch.setattr(baidu, "now", lambda: now)
         wire.will_answer(400, {"error": 400, "message": "over quota"})
@@ -253,7 +252,6 @@ class TestIndexNow:
             IndexNow(key="")
 
     def test_the_key_file_lies_where_the_project_does(self, wire):
-        """Below its path, and on its port; it holds the key alone."""
         site = Site("default", "https://shop.example:8443", "/caf\u00e9/")
         engine = IndexNow(key=KEY)
         engine.send(make_batch(site=site))
@@ -278,7 +276,6 @@ def test_only_some_engines_follow_what_changes_in_a_feed():
 
 
 def test_a_hub_is_notified_of_all_sections_without_topics(sections):
-    """Of those whose entries may have a date, which a feed needs."""
     sections.register("a", Source)
     sections.register("b", limited(1))
     sections.register("c", limited(1, lastmod=None))
@@ -361,7 +358,6 @@ class TestOptions:
             SearchConsole(service_account_key=key)
 
     def test_nothing_secret_shows(self, console, account):
-        """Neither the key nor a token, in what is printed of the engine."""
         console.send(make_batch())
         shown = f"{console!r} {vars(console)}"
         assert TOKEN not in shown
@@ -383,7 +379,6 @@ class TestToken:
 
     @pytest.mark.parametrize("is_withdrawn", [False, True])
     def test_it_is_reused_while_it_is_valid(self, console, wire, is_withdrawn):
-        """Then another one is fetched; nobody has to act if it ends early."""
         console.send(make_batch())
         console.send(make_batch())
         assert [asked["method"] for asked in wire.asked] == ["POST", "PUT", "PUT"]
@@ -460,7 +455,6 @@ class TestSend:
         ],
     )
     def test_an_error_names_its_status(self, console, wire, status, body, error):
-        """A 403 may be about rights, or about too many requests."""
         wire.will_answer(status, body)
         with pytest.raises(error, match=str(status)):
             console.send(make_batch())
@@ -488,7 +482,6 @@ KEYLESS = {"BACKEND": "django_sitemaps_plus.notifications.Ping"}
 
 
 def test_an_engine_that_cannot_be_made_keeps_back_no_other(configure):
-    """What its class takes is known all the same."""
     configure(ENGINES={"one": RECORDING, "ping": KEYLESS})
     assert list(get_engines()) == ["one"]
     [broken] = broken_engines()
@@ -527,7 +520,6 @@ _ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.*?) ?\|", re.MULTILINE)
 
 class TestReference:
     def test_engines_are_all_documented(self):
-        """Each is a heading, and a row of the table, and none is made up."""
         assert set(headings(text_of("engines"))) == {*ENGINES, "Engine"}
         table = text_of("engines").partition("\n## ")[0]
         found = {name: (takes, at_once) for name, takes, at_once in _ROW.findall(table)}
@@ -538,7 +530,6 @@ class TestReference:
 
     @pytest.mark.parametrize("name", ENGINES)
     def test_engine_is_documented_with_its_options(self, name: str):
-        """Each with its default where that is a text."""
         table = {row[0]: row[2] for row in _ROW.findall(part("engines", name))}
         options = inspect.signature(ENGINES[name]).parameters
         assert list(table) == list(options)

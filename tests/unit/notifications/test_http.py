@@ -59,7 +59,6 @@ def heard(server: OddServer) -> tuple[str, dict[str, str], bytes]:
 
 class TestSending:
     def test_a_get_is_plain(self, server):
-        """It says who asks, and that it takes nothing compressed."""
         answered = request("GET", f"http://localhost:{server.port}/ping?a=1#part")
         first, headers, body = heard(server)
         assert answered == Answer(status=200, body=b"fine")
@@ -107,20 +106,17 @@ class TestSending:
 
     @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "key\n", "schlüssel"])
     def test_a_header_cannot_begin_another(self, server, value: str):
-        """A key with a line break is refused, as one read from a file may be."""
         with pytest.raises(EngineRefused, match="header Authorization"):
             request("GET", server.url, headers={"Authorization": Secret(value)})
         assert server.requests == []
 
     def test_what_cannot_be_sent_is_refused(self, server, caplog):
-        """A mistake of an engine is shown to people, without what it was about."""
         with pytest.raises(EngineRefused, match="could not be made: TypeError"):
             request("POST", server.url, json={"key": object()})
         assert server.requests == []
         assert caplog.records[0].action == "request_failed"
 
     def test_the_environment_changes_nothing(self, server, monkeypatch, tmp_path):
-        """Neither a proxy nor a password of it is used."""
         (tmp_path / "netrc").write_text("default login me password c4nary")
         monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
         with start_odd(says(answer())) as proxy:
@@ -153,7 +149,6 @@ class TestAnswers:
         assert ask(says(b"HTTP/1.1 101 Switching Protocols\r\n\r\nhi")).status == 101
 
     def test_what_it_asks_for_is_kept(self):
-        """When to come again, and where it points to; secrets in it are hidden."""
         headers = "Retry-After: 7", "Location: https://other.example/x"
         with start_odd(says(answer("302 Found", b"no c4nary", *headers))) as server:
             answered = request("GET", server.url, query={"key": Secret("c4nary")})
@@ -161,7 +156,6 @@ class TestAnswers:
         assert answered.text == "no ***"
 
     def test_a_server_that_has_heard_enough_is_listened_to(self):
-        """One that answers and closes while a long body is sent has answered."""
         with start_odd(says(answer("413 Too Large")), is_hasty=True) as server:
             assert request("POST", server.url, text="x" * 10**7).status == 413
 
@@ -184,7 +178,6 @@ class TestAnswers:
         "reply", [stays_silent, drips(answer(length=10**6))], ids=["silence", "body"]
     )
     def test_a_slow_answer_is_not_waited_for(self, reply: Reply, monkeypatch):
-        """Neither a pause nor a byte now and then takes more than our patience."""
         monkeypatch.setattr(client, "MAX_SECONDS", 0.5)
         with pytest.raises(RetryLater, match=r"no complete answer in 0\.5 seconds"):
             ask(reply)
@@ -240,7 +233,6 @@ def _trusted(monkeypatch, tmp_path) -> None:
 
 @pytest.mark.usefixtures("_trusted")
 def test_the_host_is_asked(tmp_path):
-    """A certificate of the URL's host is taken, though we connect to a number."""
     certificate = tmp_path / "localhost.pem"
     with start_odd(says(answer(body=b"fine")), certificate) as server:
         answered = request("GET", f"https://localhost:{server.port}/")
@@ -300,7 +292,6 @@ def test_a_status_says_what_to_do(statuses, given, error, said):
 
 class TestBody:
     def test_text_is_one_short_printable_line(self):
-        """Whatever a stranger sends can stand in a log, a row and a terminal."""
         body = b"no\r\n\x1b[31m \x00\xff " + "\u202eevil\u2028".encode() + b"x" * 10_000
         text = Answer(status=400, body=body).text
         assert text.startswith("no [31m \ufffd evil xxx")
@@ -341,5 +332,4 @@ def test_when_to_ask_again_is_seconds_or_a_date(value, expected):
     ],
 )
 def test_redirect_names_its_host_alone(location: str, host: str):
-    """Neither credentials nor a query are kept."""
     assert redirect_host(location) == host

@@ -48,7 +48,6 @@ class TestShowing:
 
     @pytest.mark.parametrize("dump", [pickle.dumps, json.dumps])
     def test_it_cannot_be_dumped(self, dump):
-        """The error does not show it either."""
         with pytest.raises(TypeError) as caught:
             dump(Secret(VALUE))
         assert "c4nary" not in str(caught.value)
@@ -78,7 +77,6 @@ class TestHiding:
         ],
     )
     def test_it_is_hidden_in_any_form(self, text: str):
-        """As it is, or as URLs, forms, JSON and HTML have it."""
         hidden = Secret(VALUE).hide_in(f"no: {text}!".encode())
         assert hidden == b"no: ***!"
 
