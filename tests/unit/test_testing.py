@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus import ViewSource, registry
-from django_sitemaps_plus.exceptions import (
-    ConfigurationError,
-)
-from django_sitemaps_plus.testing import (
-    RecordingEngine,
-    temporary_source,
-)
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.testing import RecordingEngine, temporary_source
 from tests.support.batches import INDEX, make_batch
 
 

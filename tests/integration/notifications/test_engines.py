@@ -24,7 +24,6 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.engines import indexnow
 from django_sitemaps_plus.notifications.http import Answer
 from tests.support.batches import make_batch
-from tests.support.servers.engine_faults import FAULTS
 from tests.support.servers.programs import HOST
 from tests.support.servers.service_account import make_service_account
 
@@ -79,12 +78,6 @@ class TestEachEngine:
         engine.close()
         with pytest.raises(RetryLater):
             teller.send(make_batch(target))
-
-
-def test_every_fault_has_a_test():
-    """Those that take ten seconds are met by the tests of HTTP."""
-    met = {"503", "429", "lost_ack", "403", "302", "400", "huge", "no_json"}
-    assert set(FAULTS) == met | {"200", "202", "422", "hang", "drip"}
 
 
 def test_another_key_gets_no_token(engine):

@@ -118,18 +118,6 @@ class TestPriority:
 
 
 class TestEntry:
-    def test_values_are_put_in_their_final_form(self):
-        entry = Entry(
-            "HTTPS://shop.example/caf\u00e9",
-            priority="0.5",
-            images=["https://cdn.example/\u00fc.jpg"],
-            alternates=[Alternate("de", "https://shop.example/de/\u00fc")],
-        )
-        assert entry.loc == "https://shop.example/caf%C3%A9"
-        assert entry.priority == 0.5
-        assert entry.images == (Image("https://cdn.example/%C3%BC.jpg"),)
-        assert entry.alternates[0].href == "https://shop.example/de/%C3%BC"
-
     @pytest.mark.parametrize(
         ("values", "error"),
         [
@@ -146,13 +134,6 @@ class TestEntry:
     def test_a_bad_value_is_refused(self, values, error):
         with pytest.raises(error):
             Entry(LOC, **values)
-
-    def test_its_lastmod_is_w3c_text(self):
-        assert Entry(LOC).lastmod_text is None
-        assert Entry(LOC, lastmod=date(2026, 11, 20)).lastmod_text == "2026-11-20"
-        moment = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
-        text = Entry(LOC, lastmod=moment).lastmod_text
-        assert text == "2026-11-20T09:30:00+00:00"
 
 
 class TestImages:

@@ -84,12 +84,7 @@ class TestSplitting:
 
     @pytest.mark.parametrize(
         ("rows", "limit", "is_last", "step"),
-        [
-            (12, 10, True, 10),
-            (12, 10, False, 6),
-            (25, 10, False, 7),
-            (3, 2, False, 2),
-        ],
+        [(12, 10, True, 10), (12, 10, False, 6), (25, 10, False, 7), (3, 2, False, 2)],
     )
     def test_the_last_page_is_cut_at_its_end_and_others_evenly(
         self, rows, limit, is_last, step

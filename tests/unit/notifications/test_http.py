@@ -189,10 +189,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize(
         ("hangs", "said"),
-        [
-            (False, r"engine\.example .*Temporary failure"),
-            (True, "no complete answer"),
-        ],
+        [(False, r"engine\.example .*Temporary failure"), (True, "no complete answer")],
     )
     def test_a_name_server_that_is_away_is_not_waited_for(
         self, monkeypatch, hangs, said
