@@ -142,11 +142,7 @@ def test_a_batch_is_one_request_that_shows_no_secret(wire, kind):
         (Ping, "endpoint", ["ftp://a.example/", f"https://user:{CANARY}@a.example/"]),
         (WebSub, "hub", [None, "hub.example", f"{HUB}#b", "http://a.example/"]),
         (WebSub, "topics", [[], NEWS, ["/news.atom"], [NEWS, None]]),
-        (
-            WebSub,
-            "topics",
-            [["https://shop.example/n\u00e9ws"], ["HTTPS://a.example/"]],
-        ),
+        (WebSub, "topics", [["https://a.example/n\u00e9ws"], ["HTTPS://a.example/"]]),
         (YandexWebmaster, "user_id", [None, "me", -1, "\u0661"]),
         (YandexWebmaster, "host_id", [None, "shop.example"]),
         (YandexWebmaster, "token", [None, f"{CANARY}\n"]),
@@ -179,17 +175,10 @@ def test_an_option_that_cannot_work_is_named_and_not_shown(kind, option, values)
         (BingWebmaster, 400, b"<html>", BatchRejected),
         (BingWebmaster, 503, {"ErrorCode": 3}, RetryLater),
         (BingWebmaster, 400, {"ErrorCode": 12}, None),  # it has the index already
-        (IndexNow, 400, b"words", BatchRejected),
-        (IndexNow, 403, b"words", EngineRefused),
         (IndexNow, 422, b"words", EngineRefused),
-        (IndexNow, 429, b"words", RetryLater),
-        (IndexNow, 500, b"words", RetryLater),
-        (Ping, 410, b"words", EngineRefused),
         (WebSub, 400, b"unknown topic", BatchRejected),
-        (WebSub, 503, b"words", RetryLater),
         (YandexWebmaster, 409, b"", None),  # it has the index already
         (YandexWebmaster, 400, b"INVALID_URL", BatchRejected),
-        (YandexWebmaster, 403, b"words", EngineRefused),
     ],
 )
 def test_an_answer_says_what_to_do(wire, kind, status, body, error):
