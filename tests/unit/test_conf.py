@@ -242,39 +242,8 @@ class TestContribSites:
 
 SITE = Site("default", "https://shop.example", "/app/")
 INSTALLED = modify_settings(INSTALLED_APPS={"append": "django.contrib.staticfiles"})
+OURS = AppSettings().stylesheet
 HASHED = "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
-
-
-@INSTALLED
-@pytest.mark.parametrize(
-    ("static_url", "expected"),
-    [
-        ("/static/", "/static/sitemaps_plus/sitemap.css"),
-        ("static/", "/app/static/sitemaps_plus/sitemap.css"),
-        ("https://cdn.example/s/", "https://cdn.example/s/sitemaps_plus/sitemap.css"),
-    ],
-)
-def test_it_is_below_static_url(settings, static_url, expected):
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": HASHED}}
-    settings.STATIC_URL = static_url
-    assert stylesheet_url(SITE) == expected
-    assert finders.find(AppSettings().stylesheet)
-
-
-def test_without_static_files_there_is_none(settings):
-    """Browsers show a file as one line if its stylesheet is missing."""
-    settings.STATIC_URL = "/static/"
-    assert stylesheet_url(SITE) == ""
-
-
-@INSTALLED
-@pytest.mark.parametrize(
-    "backend", ["no.such.Storage", "", f"{__name__}.Remote"], ids=str
-)
-def test_a_storage_elsewhere_has_none(settings, backend):
-    """Its URLs may be signed, and would change each page with each build."""
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
-    assert stylesheet_url(SITE) == ""
 
 
 class Remote(InMemoryStorage):
@@ -283,18 +252,39 @@ class Remote(InMemoryStorage):
 
 @INSTALLED
 @pytest.mark.parametrize(
-    ("value", "expected"),
+    ("static_url", "backend", "stylesheet", "expected"),
     [
-        *((None, ""), ("", "")),
-        ("shop/my map.css", "/static/shop/my%20map.css"),
-        ("/own.css", "/own.css"),
-        ("https://cdn.example/own.css", "https://cdn.example/own.css"),
+        ("/static/", HASHED, OURS, f"/static/{OURS}"),
+        ("static/", HASHED, OURS, f"/app/static/{OURS}"),
+        ("https://cdn.example/s/", HASHED, OURS, f"https://cdn.example/s/{OURS}"),
+        # URLs of a storage elsewhere may be signed, and would change each page.
+        *[
+            ("/static/", it, OURS, "")
+            for it in ("no.such.Storage", "", f"{__name__}.Remote")
+        ],
+        *[("/static/", HASHED, it, "") for it in (None, "")],
+        ("/static/", HASHED, "shop/my map.css", "/static/shop/my%20map.css"),
+        *[
+            ("/static/", HASHED, it, it)
+            for it in ("/own.css", "https://cdn.example/own.css")
+        ],
     ],
 )
-def test_it_may_be_another(settings: Any, configure: Any, value, expected):
-    settings.STATIC_URL = "/static/"
-    configure(STYLESHEET=value)
+def test_a_stylesheet_is_below_static_url_or_another(
+    settings, configure, static_url, backend, stylesheet, expected
+):
+    """With hashed names too: collectstatic keeps the others, and need not run."""
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
+    settings.STATIC_URL = static_url
+    configure(STYLESHEET=stylesheet)
     assert stylesheet_url(SITE) == expected
+    assert finders.find(OURS)
+
+
+def test_without_static_files_there_is_no_stylesheet(settings):
+    """Browsers show a file as one line if its stylesheet is missing."""
+    settings.STATIC_URL = "/static/"
+    assert stylesheet_url(SITE) == ""
 
 
 @pytest.mark.parametrize(

@@ -169,21 +169,16 @@ class TestChangesDuringABuildOfWhichNobodyIsTold:
     """They come when changes have been taken, and before the pages are rendered."""
 
     @pytest.fixture
-    def meanwhile(self, monkeypatch):
-        """Return what has something done then, once."""
-        real, acts = building.notice, []
+    def renamed(self, products, monkeypatch):
+        """Have a product renamed then, once; give what is to be told of it."""
+        real = building.notice
 
         def notice(*arguments):
+            monkeypatch.setattr(building, "notice", real)
             real(*arguments)
-            while acts:
-                acts.pop()()
+            rename(products[3], "renamed")
 
         monkeypatch.setattr(building, "notice", notice)
-        return acts.append
-
-    @pytest.fixture
-    def renamed(self, products, meanwhile):
-        meanwhile(lambda: rename(products[3], "renamed"))
         return [*product_urls([3]), url("renamed")]
 
     def test_of_a_deploy(self, renamed, publish):
