@@ -197,14 +197,6 @@ class TestAUrlThatAnEngineFailsAt:
         notify_engines()
         assert SingleEngine.told() == [*urls(3)[1:], *urls(1)]
 
-    def test_who_asks_for_patience_is_not_told_less(self, recording, clock):
-        want(*urls(1_000))
-        with recording.failing(RetryLater("busy", 60)):
-            notify_engines()
-        clock.forward(hours=1)
-        notify_engines()
-        assert [len(batch.targets) for batch in recording.batches] == [1_000]
-
 
 def tell_until(told: list[str], clock: Clock) -> list[str]:
     """Tell a fragile engine until it has been told all; return what failed."""
@@ -239,15 +231,6 @@ class TestBatches:
         notify_engines()
         sizes = [len(batch.targets) for batch in FewEngine.batches]
         assert sizes[:5] == [1, 2, 4, 8, 8]
-
-    def test_the_first_after_a_failure_is_smaller(self, recording, clock):
-        want(*urls(300))
-        with recording.failing(RetryLater("down")):
-            notify_engines()
-        clock.forward(hours=1)
-        notify_engines()
-        sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [150, 150]
 
     def test_what_waits_longest_is_told_first(self, tell, clock):
         """Also where its URL is new and others were told before."""

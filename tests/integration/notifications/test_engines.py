@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -18,8 +17,7 @@ from django_sitemaps_plus.exceptions import (
     EngineRefused,
     RetryLater,
 )
-from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications import IndexNow, Secret
+from django_sitemaps_plus.notifications import IndexNow
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.engines import indexnow
 from django_sitemaps_plus.notifications.http import Answer
@@ -85,19 +83,6 @@ def test_another_key_gets_no_token(engine):
     make_service_account(engine.state, 1)
     with pytest.raises(EngineRefused, match="no access token"):
         console.send(make_batch())
-
-
-def test_an_index_is_submitted_once_a_day_at_most(engine, tell, clock):
-    key = Secret(json.dumps(make_service_account(engine.state)))
-    endpoint = f"{engine.url}/webmasters/v3"
-    console = of_ours("SearchConsole", service_account_key=key, endpoint=endpoint)
-    tell(console=console, NOTIFY_INTERVAL_SECONDS=0)
-    assert notify_engines().sent == 1
-    for hours, expected in [(0, 0), (23, 0), (2, 1)]:
-        clock.forward(hours=hours)
-        feed = "https://example.com/sitemap.xml"
-        Delivery.objects.want("default", "console", [feed], is_feed=True)
-        assert notify_engines().sent == expected
 
 
 class _Quiet(WSGIRequestHandler):

@@ -260,6 +260,7 @@ class TestIndexNow:
 
 def test_only_some_engines_follow_what_changes_in_a_feed():
     assert {kind for kind in OPTIONS if kind.follows_content} == {Ping, WebSub}
+    assert SearchConsole.again_after == timedelta(days=1)
     feeds = make(WebSub).feeds(SITE, [INDEX])
     assert list(feeds) == [NEWS, BLOG]  # its topics, each once
 
