@@ -1,33 +1,199 @@
-"""Headers, codings and conditions of what is served, live or published."""
+"""Statuses, headers, codings and conditions of all views, live or published."""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.sitemaps import GenericSitemap
 from django.db import connection, transaction
 from django.test import Client
+from django.urls import include, path
+from django.views.decorators.cache import cache_page
 
+import django_sitemaps_plus
+from django_sitemaps_plus import views
+from django_sitemaps_plus.contrib import views as drop_in
 from django_sitemaps_plus.core.gzip import inflate
 from tests.support.documents import locs, read_index
-from tests.support.shop import product_urls
-
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("served")]
+from tests.support.faults import fail_queries
+from tests.support.key_files import ENGINES, KEY
+from tests.support.key_files import PATH as KEY_PATH
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
+from tests.support.urls import urlpatterns as usual
 
 PAGE = "/sitemap-products-1.xml"
-PATHS = ["/sitemap.xml", PAGE]
-FILES = ["/sitemap.xml.gz", f"{PAGE}.gz"]
 GZIP = {"Accept-Encoding": "gzip"}
-BASE = {"BASE_URL": "https://example.com"}
+CACHED = "public, max-age=600"
+TEXT = "text/plain; charset=utf-8"
+FOR_PEOPLE = ("/sitemap/", "/sitemap/products/")
+LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
 MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "django.middleware.http.ConditionalGetMiddleware",
 ]
 
+#: Types of files that have a gzip file beside them.
+FILES = {
+    "/sitemap.xml": "application/xml",
+    PAGE: "application/xml",
+    "/sitemap-products-2.txt": TEXT,
+    "/sitemap-products.rss": "application/rss+xml; charset=utf-8",
+    "/sitemap-products.atom": "application/atom+xml; charset=utf-8",
+}
 
+HEADERS = ("Content-Type", "Cache-Control", "X-Robots-Tag", "Vary")
+VIEWS = {
+    **{
+        url: (kind, CACHED, "noindex", "Accept-Encoding") for url, kind in FILES.items()
+    },
+    **{f"{url}.gz": ("application/gzip", CACHED, "noindex", None) for url in FILES},
+    "/sitemap_index.xml": ("application/xml", CACHED, "noindex", "Accept-Encoding"),
+    "/robots.txt": (TEXT, CACHED, None, None),
+    KEY_PATH: (TEXT, CACHED, None, None),
+    **dict.fromkeys(FOR_PEOPLE, ("text/html; charset=utf-8", None, None, None)),
+}
+
+MISSING = [
+    *[
+        f"/sitemap-products-{number}.{end}"
+        for number in ("3", "0", "01", "999999999", "1000000000", "\u0661")
+        for end in ("xml", "txt")
+    ],
+    *("/sitemap-products-1.xml%0A", "/sitemap-PRODUCTS-1.xml", "/sitemaps-2.xml"),
+    *[
+        f"/sitemap-unknown{end}"
+        for end in ("-1.xml", "-1.txt", ".txt", ".rss", ".atom", ".xml.rss")
+    ],
+    # Old URLs, of contrib's view.
+    *("/sitemap-unknown.xml", "/sitemap-unknown.xml?p=2"),
+    *[
+        f"/sitemap-products.xml?p={number}"
+        for number in ("0", "-1", "x", "", "1e3", "\u0663", "9" * 5_000)
+    ],
+    *("/sitemap/nothing/", "/sitemap/products/3/", "/sitemap/products/0/"),
+    *(f"/sitemap/products/{'9' * 20}/", "/sitemap/products/?page=4"),
+    *("/sitemap/products/?page=x", "/robots.txt/", "/x/robots.txt", "/robotsxtxt"),
+    *(f"/{KEY.upper()}.txt", f"/{KEY}.txt%0a", f"/{KEY}%00.txt", f"/x/{KEY}.txt"),
+    *("/humans.txt", f"/{'a' * 500}.txt"),
+]
+
+#: Longer numbers and names than a row can hold, and a character that some refuse.
+IMPOSSIBLE = [
+    *(f"/sitemaps-{'9' * 5_000}.xml", f"/sitemap-products-{'9' * 5_000}.xml"),
+    *(f"/sitemap-{'p' * 65}-1.xml", f"/sitemap-{'p' * 65}.rss"),
+    "/sitemap-products%00-1.xml",
+]
+
+
+@pytest.fixture(autouse=True)
+def all_files(configure: Any) -> None:
+    """Have a robots.txt and a key file."""
+    configure(ENGINES=ENGINES, ROBOTS={})
+
+
+class TestViews:
+    def test_headers(self, served, client):
+        for url, expected in VIEWS.items():
+            found, head = client.get(url), client.head(url)
+            assert found.status_code == 200, url
+            headers = tuple(found.headers.get(name) for name in HEADERS)
+            assert headers == expected, url
+            assert found["Content-Length"] == str(len(found.content)), url
+            assert not found.cookies, url
+            assert (head.status_code, head.content) == (200, b""), url
+            if url not in FOR_PEOPLE:
+                assert dict(head.headers) == dict(found.headers), url
+
+    @pytest.mark.parametrize("headers", [{}, GZIP], ids=["plain", "gzip"])
+    def test_a_known_etag_is_304(self, served, client, headers):
+        """Without a body, with the headers that RFC 9110 asks for."""
+        for url in VIEWS:
+            first = client.get(url, headers=headers)
+            methods = [client.get] if url in FOR_PEOPLE else [client.get, client.head]
+            tag = first["ETag"]
+            conditions = (tag, f'"x", {tag}', f"W/{tag}", "*", f'W/"y",{tag},"z"')
+            for condition, method in product(conditions, methods):
+                response = method(url, headers={**headers, "If-None-Match": condition})
+                assert (response.status_code, response.content) == (304, b""), url
+                assert "Content-Encoding" not in response
+                for name in ("ETag", "Cache-Control", "Vary"):
+                    assert response.headers.get(name) == first.headers.get(name), url
+
+    def test_other_methods_are_refused(self, served):
+        client = Client(enforce_csrf_checks=True)  # no form is read: no token needed
+        for url, method in product(VIEWS, (client.post, client.put, client.options)):
+            response = method(url)
+            assert (response.status_code, response["Allow"]) == (405, "GET, HEAD"), url
+
+    def test_a_database_out_of_reach_is_503(self, served, client):
+        """People and crawlers come again; it is never a 500."""
+        for url in VIEWS.keys() - {"/robots.txt", KEY_PATH}:
+            with fail_queries(lambda sql: True):
+                response = client.get(url)
+            assert (response.status_code, response["Retry-After"]) == (503, "120"), url
+            if url not in FOR_PEOPLE:
+                assert response["Cache-Control"] == "no-store", url
+
+
+def test_each_file_and_coding_has_an_etag_of_its_own(served, client):
+    tags = {url: client.get(url)["ETag"] for url in VIEWS}
+    assert tags.pop("/sitemap_index.xml") == tags["/sitemap.xml"]
+    assert len(set(tags.values())) == len(tags)
+    for url in FILES:
+        assert client.get(url, headers=GZIP)["ETag"] == tags[f"{url}.gz"]
+        assert tags[url].startswith('"')
+        assert len(tags[url]) == 66
+
+
+def test_what_is_not_there_is_404(served, client):
+    """Neither another number nor another spelling of one gives a page."""
+    found = {url: client.get(url) for url in MISSING}
+    assert [url for url, it in found.items() if it.status_code != 404] == []
+    assert [url for url, it in found.items() if KEY.encode() in it.content] == []
+
+
+def test_what_no_row_can_hold_asks_no_database(
+    served, client, django_assert_num_queries
+):
+    with django_assert_num_queries(0):
+        assert {client.get(url).status_code for url in IMPOSSIBLE} == {404}
+
+
+@pytest.mark.parametrize(
+    ("source", "ends"),
+    [
+        (
+            limited(2, get_queryset=lambda self: 1 / 0),
+            ("s.xml", "-1.xml", "-1.txt", ".rss", ".atom"),
+        ),
+        (lambda: 1 / 0, ("s.xml", "-1.xml", ".xml")),
+        (limited(5, on_error="raise", priority=lambda self, row: 7), ("-1.xml",)),
+    ],
+    ids=["query", "callable", "row"],
+)
+def test_a_source_that_fails_is_503(sections, client, messages, source, ends):
+    """To be asked again, and never half a page; the log says why."""
+    make_products(1)
+    sections.register("broken", source)
+    for end in ends:
+        url = "/sitemap.xml" if end == "s.xml" else f"/sitemap-broken{end}"
+        response = client.get(url)
+        assert (response.status_code, response["Retry-After"]) == (503, "120")
+        assert response["Cache-Control"] == "no-store"
+        assert b"ZeroDivisionError" not in response.content
+    assert len(messages("live_failed")) == len(ends)
+    assert "Error" in messages("live_failed")[0]
+
+
+@pytest.mark.usefixtures("served")
 class TestCodings:
-    @pytest.mark.parametrize("path", PATHS)
     @pytest.mark.parametrize(
         ("header", "coding"),
         [
@@ -37,18 +203,13 @@ class TestCodings:
             *(("gzipped", None), (";,q=", None)),
         ],
     )
-    def test_gzip_where_it_is_accepted(self, client, path, header, coding):
+    def test_gzip_where_it_is_accepted(self, client, header, coding):
         headers = {} if header is None else {"Accept-Encoding": header}
-        response = client.get(path, headers=headers)
+        response = client.get(PAGE, headers=headers)
         assert response.headers.get("Content-Encoding") == coding
-        assert response["Content-Type"] == "application/xml"
-        assert response["Vary"] == "Accept-Encoding"
         assert response["Content-Length"] == str(len(response.content))
-        assert not response.cookies
         content = inflate(response.content) if coding else response.content
-        assert content.startswith(b"<?xml ")
-        if path == PAGE:
-            assert locs(content) == product_urls(range(10))
+        assert locs(content) == product_urls(range(10))
 
     def test_the_beginning_of_a_long_header_is_read(self, client):
         """A request of 64 KiB costs no more than one of 4."""
@@ -57,95 +218,106 @@ class TestCodings:
             response = client.get(PAGE, headers={"Accept-Encoding": header})
             assert response.headers.get("Content-Encoding") == coding
 
-    @pytest.mark.parametrize("path", FILES)
-    @pytest.mark.parametrize("header", ["gzip", "gzip;q=0"])
-    def test_a_gz_url_is_a_gzip_file(self, client, path, header):
+    def test_a_gz_url_is_a_gzip_file(self, client):
         """Not a coding: a client that unpacks codings must be left with a file."""
-        response = client.get(path, headers={"Accept-Encoding": header})
-        assert response["Content-Type"] == "application/gzip"
-        assert "Content-Encoding" not in response
-        assert "Vary" not in response
-        plain = client.get(path.removesuffix(".gz")).content
-        assert gzip.decompress(response.content) == plain
+        for url, header in product(FILES, ("gzip", "gzip;q=0")):
+            response = client.get(f"{url}.gz", headers={"Accept-Encoding": header})
+            assert "Content-Encoding" not in response
+            assert gzip.decompress(response.content) == client.get(url).content
 
 
-@pytest.mark.parametrize("path", [*PATHS, *FILES])
-def test_it_is_kept_as_the_setting_says_and_not_indexed(client, path, settings):
-    response = client.get(path)
-    assert response["X-Robots-Tag"] == "noindex"
-    assert response["Cache-Control"] == "public, max-age=600"
-    settings.SITEMAPS_PLUS = {**BASE, "CLIENT_CACHE_SECONDS": 60}
-    assert client.get(path)["Cache-Control"] == "public, max-age=60"
+def test_caches_keep_it_as_the_setting_says(served, client, configure):
+    configure(CLIENT_CACHE_SECONDS=60)
+    found = {client.get(url).headers.get("Cache-Control") for url in VIEWS}
+    assert found == {"public, max-age=60", None}
 
 
-@pytest.mark.parametrize("method", ["post", "options"])
-def test_other_methods_are_refused(method):
-    client = Client(enforce_csrf_checks=True)  # no form is read, so no token needed
-    response = getattr(client, method)(PAGE)
-    assert response.status_code == 405
-    assert response["Allow"] == "GET, HEAD"
+def test_a_published_page_is_as_old_as_its_flip(served, client):
+    is_published = served == "published"
+    flip = "Thu, 01 Jan 2026 12:00:00 GMT"
+    expected = {
+        flip: 304 if is_published else 200,
+        "Thu, 01 Jan 2026 11:59:59 GMT": 200,
+        "nonsense": 200,
+    }
+    for url in ("/sitemap.xml", PAGE):
+        modified = client.get(url).headers.get("Last-Modified")
+        assert modified == (flip if is_published else None)
+        for when, status in expected.items():
+            response = client.get(url, headers={"If-Modified-Since": when})
+            assert response.status_code == status
 
 
-class TestConditions:
-    @pytest.mark.parametrize("path", PATHS)
-    def test_each_coding_has_an_etag_of_its_own(self, client, path):
-        plain = client.get(path)["ETag"]
-        packed = client.get(path, headers=GZIP)["ETag"]
-        assert plain != packed == client.get(f"{path}.gz")["ETag"]
-        assert all(tag.startswith('"') and len(tag) == 66 for tag in (plain, packed))
+def test_a_head_of_robots_txt_is_made_without_a_body(rf):
+    """The test client would cut one off."""
+    assert views.text_file(rf.head("/robots.txt"), "robots.txt").content == b""
 
-    @pytest.mark.parametrize("path", PATHS)
-    @pytest.mark.parametrize("headers", [{}, GZIP])
-    def test_a_known_etag_is_304(self, client, path, headers):
-        """Without a body, with the headers that RFC 9110 asks for."""
-        first = client.get(path, headers=headers)
-        tag = first["ETag"]
-        for condition in (tag, f'"x", {tag}', f"W/{tag}", "*", f'W/"y",{tag},"z"'):
-            for method in (client.get, client.head):
-                response = method(path, headers={**headers, "If-None-Match": condition})
-                assert (response.status_code, response.content) == (304, b"")
-                assert "Content-Encoding" not in response
-                for name in ("ETag", "Cache-Control", "Vary"):
-                    assert response[name] == first[name]
 
-    def test_a_published_page_is_as_old_as_its_flip(self, client, served):
-        is_published = served == "published"
-        flip = "Thu, 01 Jan 2026 12:00:00 GMT"
-        expected = {
-            flip: 304 if is_published else 200,
-            "Thu, 01 Jan 2026 11:59:59 GMT": 200,
-            "nonsense": 200,
-        }
-        for path in PATHS:
-            modified = client.get(path).headers.get("Last-Modified")
-            assert modified == (flip if is_published else None)
-            for when, status in expected.items():
-                response = client.get(path, headers={"If-Modified-Since": when})
-                assert response.status_code == status
+class Project:
+    """A URLconf with all that is ours, and views in the place of contrib's."""
+
+    sitemaps = {"products": GenericSitemap({"queryset": Product.objects.all()})}
+    of_url = {"sitemaps": sitemaps}
+    page = cache_page(60)(drop_in.sitemap)
+    urlpatterns = [
+        *usual,
+        path("theirs.xml", drop_in.index, {**of_url, "sitemap_url_name": "theirs"}),
+        path("theirs-<section>.xml", page, of_url, name="theirs"),
+        path("", include("django.contrib.auth.urls")),
+    ]
+
+
+def callbacks() -> Iterator[Any]:
+    """Yield the view of each of our URLs, also of modules yet to be written."""
+    root = Path(django_sitemaps_plus.__file__).parent
+    for file in root.rglob("*.py"):
+        if "\nurlpatterns = [" in file.read_text():
+            name = ".".join(file.relative_to(root.parent).with_suffix("").parts)
+            yield from [it.callback for it in import_module(name).urlpatterns]
+    yield from (drop_in.index, drop_in.sitemap)
+
+
+def answers(client: Client, url: str, coding: str) -> list[Any]:
+    """Return what a GET, a HEAD and a GET of what is known are answered."""
+    headers = {"Accept-Encoding": coding}
+    found = client.get(url, headers=headers)
+    known = {**headers, "If-None-Match": found["ETag"]}
+    again = client.get(url, headers=known)
+    assert again.status_code == 304
+    responses = (found, client.head(url, headers=headers), again)
+    return [(it.content, dict(it.headers)) for it in responses]
 
 
 class TestMiddleware:
-    """GZipMiddleware and ConditionalGetMiddleware change nothing."""
+    def test_no_view_of_ours_requires_a_login(self):
+        """Views for monitors, which decide by themselves, are among them."""
+        found = list(callbacks())
+        assert len(found) > 20
+        refusing = [it for it in found if getattr(it, "login_required", True)]
+        assert refusing == []
 
-    @pytest.mark.parametrize("path", [PAGE, f"{PAGE}.gz"])
-    @pytest.mark.parametrize("header", ["gzip", "gzip;q=0"])
-    @pytest.mark.parametrize("method", ["get", "head"])
-    def test_what_is_sent_is_the_same(self, client, settings, path, header, method):
-        headers = {"Accept-Encoding": header}
-        alone = getattr(client, method)(path, headers=headers)
+    def test_crawlers_need_not_log_in(self, client, served, settings):
+        settings.MIDDLEWARE = [*settings.MIDDLEWARE, LOGIN_REQUIRED]
+        settings.ROOT_URLCONF = Project
+        assert client.get("/about/").status_code == 302
+        for url in [*VIEWS, "/theirs.xml", "/theirs-products.xml"]:
+            assert client.get(url).status_code == 200, url
+        assert client.get("/sitemap-products.xml")["Location"] == PAGE
+
+    def test_what_is_sent_is_the_same(self, served, client, settings):
+        """By GZipMiddleware and ConditionalGetMiddleware."""
+        cases = list(product((PAGE, f"{PAGE}.gz"), ("gzip", "gzip;q=0")))
+        alone = [answers(client, *case) for case in cases]
         settings.MIDDLEWARE = [*MIDDLEWARE, *settings.MIDDLEWARE]
         client = Client()  # one that was used has the old middleware
-        both = getattr(client, method)(path, headers=headers)
-        assert both.content == alone.content
-        assert dict(both.headers) == dict(alone.headers)
-        again = {**headers, "If-None-Match": alone["ETag"]}
-        assert getattr(client, method)(path, headers=again).status_code == 304
+        for case, expected in zip(cases, alone, strict=True):
+            assert answers(client, *case) == expected
         # They are at work: ordinary pages are compressed.
         large = client.get("/admin/login/", headers=GZIP)
         assert large["Content-Encoding"] == "gzip"
 
     @pytest.mark.django_db(transaction=True)  # savepoints are transactions too
-    def test_atomic_requests_do_not_wrap_them(self, client, monkeypatch):
+    def test_atomic_requests_do_not_wrap_them(self, served, client, monkeypatch):
         """Rendering for a while must hold no transaction open."""
         seen: list[Any] = []
         real = transaction.atomic
