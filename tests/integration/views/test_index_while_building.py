@@ -22,12 +22,10 @@ THREE = [f"sitemap-products-{number}.xml" for number in (1, 2, 3)]
 
 
 @pytest.fixture(autouse=True)
-def published(sections: Any, configure: Any) -> None:
+def published(shop: Any, configure: Any) -> None:
     """Have three published pages, and an index that awaits its build."""
     configure(LIVE_CACHE_SECONDS=60)
-    make_products(25)
-    sections.register("products", limited(10))
-    build()
+    shop()
     mark_indexes()
 
 
@@ -127,12 +125,9 @@ class TestNeverBuilt:
     def test_a_built_index_lists_published_pages_alone(self, client):
         """Whatever the processes know that serve it."""
         build()
-        assert index_row().built == index_row().wanted
+        index = page_row(INDEX, 0)
+        assert index.built == index.wanted
         assert listed(client) == THREE
-
-
-def index_row() -> Page:
-    return Page.objects.get(section__name=INDEX)
 
 
 class TestPlans:

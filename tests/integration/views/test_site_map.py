@@ -12,7 +12,7 @@ from lxml import html
 import django_sitemaps_plus
 from django_sitemaps_plus import Alternate, Entry, Source
 from django_sitemaps_plus.views.html_site_map import _link
-from tests.support.faults import fail_open, fail_queries
+from tests.support.faults import fail_open
 from tests.support.shop import START, product_urls
 
 
@@ -61,20 +61,6 @@ class TestLinks:
         assert links(client, path, PAGES) == pages
         assert links(client, path, PARTS) == ["/sitemap/products/2/"]
 
-    @pytest.mark.parametrize(
-        "path",
-        [
-            "nothing/",
-            "products/3/",
-            "products/0/",
-            "products/99999999999999999999/",
-            "products/?page=4",
-            "products/?page=x",
-        ],
-    )
-    def test_what_is_not_there_is_404(self, served, small_pages, client, path):
-        assert client.get(f"/sitemap/{path}").status_code == 404
-
     def test_conditions_are_about_the_html(self, served, client):
         """Not about the sitemaps that it is made of."""
         expected = client.get("/sitemap/products/").content
@@ -83,22 +69,14 @@ class TestLinks:
             given = {name: f"{tag}, gzip"}
             assert client.get("/sitemap/products/", headers=given).content == expected
 
-    def test_who_has_a_page_gets_a_304(self, served, client):
-        """Of this page, and not of another."""
-        for path, status in {"/sitemap/products/": 304, "/sitemap/": 200}.items():
-            tag = client.get("/sitemap/products/")["ETag"]
-            response = client.get(path, headers={"If-None-Match": tag})
-            assert response.status_code == status
-
-    @pytest.mark.parametrize("path", ["/sitemap/", "/sitemap/products/"])
-    def test_a_strict_content_security_policy_allows_all_of_it(
-        self, served, client, path
-    ):
+    def test_a_strict_content_security_policy_allows_all_of_it(self, served, client):
         """Its style is a file, and there is no script."""
-        page = html.fromstring(client.get(path).content)
-        assert page.xpath("//style | //script | //@style") == []
-        (style,) = page.xpath("//link[@rel='stylesheet']/@href")
-        assert (Path(django_sitemaps_plus.__file__).parent / "static" / style).is_file()
+        for path in ("/sitemap/", "/sitemap/products/"):
+            page = html.fromstring(client.get(path).content)
+            assert page.xpath("//style | //script | //@style") == []
+            (style,) = page.xpath("//link[@rel='stylesheet']/@href")
+            static = Path(django_sitemaps_plus.__file__).parent / "static"
+            assert (static / style).is_file()
 
 
 class Odd(Source):
@@ -170,22 +148,11 @@ def test_a_project_puts_its_own_frame_around_it(served, client, settings):
         assert client.get(path).content.startswith(b"My shop: ")
 
 
-class TestFaults:
-    @pytest.mark.parametrize("path", ["/sitemap/", "/sitemap/products/"])
-    def test_everything_out_of_reach_is_503(self, served, client, path):
-        """People come again; it is never a 500."""
-        with fail_queries(lambda sql: True):
-            response = client.get(path)
-        assert (response.status_code, response["Retry-After"]) == (503, "120")
+def test_a_lost_file_is_rendered_instead(served, client, monkeypatch):
+    expected = client.get("/sitemap/products/").content
+    fail_open(monkeypatch)
+    assert client.get("/sitemap/products/").content == expected
 
-    def test_a_lost_file_is_rendered_instead(self, served, client, monkeypatch):
-        expected = client.get("/sitemap/products/").content
-        fail_open(monkeypatch)
-        assert client.get("/sitemap/products/").content == expected
 
-    def test_without_entries_it_is_404(self, sections, client):
-        assert client.get("/sitemap/").status_code == 404
-
-    def test_only_reading_is_allowed(self, served, client):
-        assert client.post("/sitemap/").status_code == 405
-        assert client.head("/sitemap/products/").content == b""
+def test_without_entries_it_is_404(sections, client):
+    assert client.get("/sitemap/").status_code == 404

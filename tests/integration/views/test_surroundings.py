@@ -1,4 +1,4 @@
-"""A request never influences a byte."""
+"""A request never influences a byte: not what is around it, nor an origin."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ from typing import Any
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
+from django.core.management import CommandError, call_command
 from django.core.signals import request_started
 from django.db import close_old_connections
 from django.test import Client
 from django.urls import clear_script_prefix, get_script_prefix, get_urlconf
 from django.utils import timezone, translation
 
-from django_sitemaps_plus import ModelSource, Route, views
+from django_sitemaps_plus import ModelSource, views
 from tests.support.builds import build_fully
-from tests.support.documents import locs
-from tests.support.shop import make_products
+from tests.support.documents import locs, read_index
+from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Product
 
 LOCALE = "django.middleware.locale.LocaleMiddleware"
 MINE = "tests.support.middleware"
+PAGE = "/sitemap-products-1.xml"
 PATHS = ("/sitemap.xml", "/sitemap-declared-1.xml", "/sitemap-methods-1.xml")
 
-
-class Declared(ModelSource):
-    model = Product
-    location = Route("product-detail", slug="slug")
-    lastmod = "updated_at"
+COMMANDS = [
+    ["build_sitemaps"],
+    ["build_sitemaps", "--dry-run"],
+    ["check_sitemaps", "--sources"],
+    ["notify_search_engines"],
+    ["prune_sitemaps"],
+    ["sitemap_status"],
+]
 
 
 class Methods(ModelSource):
@@ -44,13 +49,13 @@ class Methods(ModelSource):
         return timezone.localdate(product.updated_at)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def registered(sections: Any, settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.support.urls_i18n"
     settings.LANGUAGE_CODE = "de"
     settings.LANGUAGES = [("de", "Deutsch"), ("en", "English"), ("fr", "French")]
     make_products(3)
-    sections.register("declared", Declared)
+    sections.register("declared", ProductSource)
     sections.register("methods", Methods)
 
 
@@ -82,7 +87,7 @@ def served(client: Any, **options: Any) -> dict[str, bytes]:
     return {path: client.get(path, **options).content for path in PATHS}
 
 
-def test_the_surroundings_are_those_of_the_settings(client):
+def test_the_surroundings_are_those_of_the_settings(registered, client):
     """Default language, UTC and ROOT_URLCONF; a command has others too."""
     expected = served(client)
     url = "https://example.com/de/products/product-00000/"
@@ -99,7 +104,7 @@ class TestRequests:
     """Each of these changes what an ordinary view would say."""
 
     @pytest.fixture(autouse=True)
-    def expected(self, is_built, client):
+    def expected(self, registered, is_built, client):
         """Return what a request without frills gets; leave no language behind."""
         if is_built:
             build_fully()
@@ -146,3 +151,74 @@ class TestRequests:
             assert timezone.get_current_timezone_name() == "Asia/Tokyo"
             assert get_script_prefix() == "/"
             assert get_urlconf() is None
+
+
+@pytest.fixture
+def product(sections: Any) -> None:
+    make_products(1)
+    sections.register("products", ProductSource)
+
+
+@pytest.mark.usefixtures("product")
+class TestOrigin:
+    @pytest.mark.parametrize(
+        ("base_url", "origin", "path"),
+        [
+            ("https://shop.example/", "https://shop.example", ""),
+            ("http://shop.example:8080", "http://shop.example:8080", ""),
+            ("https://shop.example/app", "https://shop.example", "/app"),
+            ("https://Bücher.example/ü", "https://xn--bcher-kva.example", "/%C3%BC"),
+        ],
+    )
+    def test_locations_begin_with_it(self, client, settings, base_url, origin, path):
+        settings.SITEMAPS_PLUS = {"BASE_URL": base_url}
+        assert list(read_index(client.get("/sitemap.xml").content)) == [
+            f"{origin}{path}{PAGE}"
+        ]
+        assert locs(client.get(PAGE).content) == [
+            f"{origin}{path}/products/product-00000/"
+        ]
+        settings.FORCE_SCRIPT_NAME = "/forced"
+        assert locs(client.get(PAGE).content) == [
+            f"{origin}/forced/products/product-00000/"
+        ]
+
+    @pytest.mark.parametrize("debug", [False, True])
+    def test_the_current_site_is_https(self, client, settings, django_site, debug):
+        """contrib.sites knows no scheme; DEBUG helps only where nothing else does."""
+        settings.SITEMAPS_PLUS, settings.DEBUG = {}, debug
+        response = client.get(PAGE, headers={"Host": "elsewhere.example"})
+        assert locs(response.content) == [
+            "https://sites.example/products/product-00000/"
+        ]
+        settings.SITEMAPS_PLUS = {"SCHEME": "http"}
+        assert list(read_index(client.get("/sitemap.xml").content)) == [
+            f"http://sites.example{PAGE}"
+        ]
+
+    def test_with_neither_the_host_is_used_under_debug(self, client, settings):
+        """For a first look, and each host has entries of its own."""
+        settings.SITEMAPS_PLUS, settings.DEBUG = {}, True
+        for host in ("localhost:8000", "127.0.0.1:8000"):
+            response = client.get(PAGE, headers={"Host": host})
+            assert locs(response.content) == [f"http://{host}/products/product-00000/"]
+
+    @pytest.mark.parametrize("path", ["/sitemap.xml", PAGE, f"{PAGE}.gz"])
+    def test_with_neither_there_is_no_sitemap(self, client, settings, messages, path):
+        """Without DEBUG the request never gives the origin."""
+        settings.SITEMAPS_PLUS = {}
+        assert client.get(path).status_code == 503
+        assert "Set SITEMAPS_PLUS['BASE_URL']" in messages("live_failed")[0]
+
+    def test_nor_without_a_current_site(self, client, settings, django_site, messages):
+        """SITE_ID is missing."""
+        settings.SITEMAPS_PLUS = {}
+        del settings.SITE_ID
+        assert client.get(PAGE).status_code == 503
+        assert "Set SITE_ID" in messages("live_failed")[0]
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_commands_say_what_to_do(self, settings, command):
+        settings.SITEMAPS_PLUS = {}
+        with pytest.raises(CommandError, match=r"SITEMAPS_PLUS\['BASE_URL'\]"):
+            call_command(*command, skip_checks=True)

@@ -1,4 +1,4 @@
-"""robots.txt: every index and the rules of the settings, whatever else fails."""
+"""Text files of a site: robots.txt, whatever else fails, and key files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from django.db import DatabaseError, connection
 from django.http import HttpResponse
 from django.template import Context, Template
 from django.test import RequestFactory
-from django.urls import include, path
+from django.urls import NoReverseMatch, include, path, reverse
 
-from django_sitemaps_plus import views
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.serving import robots_txt
+from django_sitemaps_plus.views import files
 from tests.support.faults import fail_queries
-from tests.support.settings import SITEMAPS_PLUS
+from tests.support.key_files import ENGINES, KEY, PATH
 from tests.support.shop import limited, make_products
 
 URL = "/robots.txt"
@@ -25,20 +25,20 @@ SECOND = "https://example.com/sitemaps-2.xml"
 
 
 class Own:
-    """A URLconf with a robots.txt of the project's own behind ours."""
+    """A URLconf with text files of the project's own behind ours."""
 
     urlpatterns = [
         path("", include("django_sitemaps_plus.urls")),
-        path("robots.txt", lambda request: HttpResponse("mine")),
+        path("<slug:name>.txt", lambda request, name: HttpResponse("mine")),
     ]
 
 
 @pytest.fixture
-def set_robots(settings: Any) -> Any:
+def set_robots(configure: Any) -> Any:
     """Have a robots.txt; return what sets keys of ROBOTS."""
 
     def set_robots(**given: Any) -> None:
-        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": given}
+        configure(ROBOTS=given)
 
     set_robots()
     return set_robots
@@ -74,8 +74,6 @@ class TestRoute:
         assert client.get(URL).content == b"mine"
 
     def test_with_robots_it_is_ours(self, client, settings, set_robots):
-        for other in ("/robots.txt/", "/x/robots.txt", "/robotsxtxt"):
-            assert client.get(other).status_code == 404
         settings.ROOT_URLCONF = Own
         assert sitemaps(client.get(URL)) == [FIRST]
 
@@ -119,19 +117,6 @@ class TestContent:
             "Sitemap: https://shop.example/sitemap.xml",
         ]
 
-    def test_caches_may_keep_it_for_all(self, client, rf):
-        """A HEAD has no body, which the test client would cut off."""
-        full, head = client.get(URL), client.head(URL)
-        assert full["Cache-Control"] == "public, max-age=600"
-        assert "Vary" not in full
-        assert not full.cookies
-        assert views.text_file(rf.head(URL), "robots.txt").content == b""
-        assert dict(head.items()) == dict(full.items())
-        assert head["Content-Length"] == str(len(full.content))
-        response = client.get(URL, headers={"If-None-Match": full["ETag"]})
-        assert (response.status_code, response.content) == (304, b"")
-        assert response["ETag"] == full["ETag"]
-
     def test_crawlers_can_fetch_what_a_built_site_names(self, client, publish):
         make_products(15)
         publish(limited(10))
@@ -169,8 +154,7 @@ class TestFaults:
     ):
         """After a change of BASE_URL the old URLs are wrong."""
         client.get(URL)
-        base = {"BASE_URL": "https://other.example"}
-        configure(**base)
+        configure(BASE_URL="https://other.example")
         with no_database():
             assert sitemaps(client.get(URL)) == ["https://other.example/sitemap.xml"]
 
@@ -182,18 +166,16 @@ class TestFaults:
         assert sitemaps(client.get(URL)) == [FIRST]
 
     @pytest.mark.parametrize("base_url", [None, 5, "https://a/?x"])
-    def test_without_an_origin_there_are_rules_alone(self, client, settings, base_url):
-        rules = {"RULES": {"DISALLOW": "/admin/"}}
-        settings.SITEMAPS_PLUS = {"BASE_URL": base_url, "ROBOTS": rules}
+    def test_without_an_origin_there_are_rules_alone(self, client, configure, base_url):
+        configure(BASE_URL=base_url)
         response = client.get(URL, headers={"Host": "evil.example"})
         assert lines_of(response) == ["User-agent: *", "Disallow: /admin/"]
 
     def test_an_origin_that_could_be_read_is_remembered(
-        self, client, settings, django_site
+        self, client, configure, django_site
     ):
         """The table of contrib.sites is out of reach; the rules are left."""
-        rules = {"RULES": {"DISALLOW": "/admin/"}}
-        settings.SITEMAPS_PLUS = {"ROBOTS": rules}
+        configure(BASE_URL=None)
         site = django_site.pop(1)
         with fail_queries(lambda sql: "django_site" in sql):
             response = client.get(URL)
@@ -217,10 +199,10 @@ class TestFaults:
         ],
     )
     def test_settings_that_cannot_be_used_are_left_out(
-        self, client, settings, messages, robots
+        self, client, configure, messages, robots
     ):
         """The rest is served, and the log says what is wrong; checks say it before."""
-        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": robots}
+        configure(ROBOTS=robots)
         assert lines_of(client.get(URL)) == [
             *("User-agent: *", "Disallow:", ""),
             *(f"Sitemap: {FIRST}", f"Sitemap: {SECOND}"),
@@ -260,8 +242,64 @@ class TestTag:
         text = Template(TAG).render(Context({"request": request}))
         assert text == "User-agent: *\n\n"
 
-    def test_an_ampersand_stays(self, settings):
+    def test_an_ampersand_stays(self, set_robots):
         """A text file knows no entities."""
         url = "https://shop.example/sitemap.xml?a=1&b='2'"
-        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": {"SITEMAPS": [url]}}
+        set_robots(SITEMAPS=[url])
         assert f"Sitemap: {url}" in Template(TAG).render(Context())
+
+
+class TestKeyFiles:
+    """The files by which engines verify a site, and no others."""
+
+    @pytest.fixture(autouse=True)
+    def engines(self, configure: Any) -> None:
+        configure(ENGINES=ENGINES)
+
+    def test_the_file_is_the_key_alone(self, client, django_assert_num_queries):
+        """Without a line end or a query."""
+        with django_assert_num_queries(0):
+            assert client.get(PATH).content == KEY.encode()
+            assert client.head(PATH).status_code == 200
+
+    def test_without_engines_a_project_without_an_origin_is_not_scolded(
+        self, client, settings, caplog
+    ):
+        """Any text file is asked about, and where the site is costs a query."""
+        settings.ROOT_URLCONF = Own
+        settings.SITEMAPS_PLUS = {}
+        assert client.get("/humans.txt").content == b"mine"
+        assert not caplog.records
+
+    def test_other_names_are_the_project_s(self, client, settings, configure):
+        settings.ROOT_URLCONF = Own
+        assert client.get("/humans.txt").content == b"mine"
+        assert client.get("/robots.txt").content == b"mine"
+        assert client.get(PATH).content == KEY.encode()
+        configure(ENGINES={})
+        assert client.get(PATH).content == b"mine"
+
+    @pytest.mark.parametrize("broken", [{"BACKEND": "no.such.Engine"}, {}])
+    def test_engines_that_are_misconfigured_hide_no_other_file(
+        self, client, settings, configure, broken
+    ):
+        settings.ROOT_URLCONF = Own
+        configure(ENGINES={"broken": broken})
+        assert client.get("/humans.txt").content == b"mine"
+
+    def test_an_engine_that_raises_hides_no_other_file(
+        self, client, settings, monkeypatch
+    ):
+        settings.ROOT_URLCONF = Own
+        monkeypatch.setattr(files, "get_engines", lambda: 1 / 0)
+        assert client.get("/humans.txt").content == b"mine"
+
+    def test_without_an_origin_there_is_no_file(self, client, settings):
+        settings.SITEMAPS_PLUS = {"ENGINES": ENGINES}
+        assert client.get(PATH, headers={"Host": "evil.example"}).status_code == 404
+
+    def test_its_url_can_be_written(self):
+        found = reverse("sitemaps_plus:key-file", kwargs={"name": f"{KEY}.txt"})
+        assert found == PATH
+        with pytest.raises(NoReverseMatch):
+            reverse("sitemaps_plus:key-file", kwargs={"name": "other.txt"})
