@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -178,3 +179,12 @@ class Project:
             timeout=HANG,
             check=False,
         )
+
+
+def said_of(done: CompletedProcess[str]) -> dict[str, str]:
+    """Return what a command has said of each section, with the id."""
+    found: dict[str, str] = {}
+    for line in done.stderr.splitlines():
+        if part := re.search(r"\(sitemaps_plus\.(\w+)\) Section '(.*?)': (.*)", line):
+            found[part[2]] = found.get(part[2], "") + f"{part[1]} {part[3]}\n"
+    return found

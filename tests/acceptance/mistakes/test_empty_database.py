@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
-from .project import VIEWS, Project
+from .project import Project, said_of
 
 HEAD = """
 import contextvars
@@ -185,15 +184,6 @@ JSON = (
 )
 
 
-def said_of(done: CompletedProcess[str]) -> dict[str, str]:
-    """Return what a command has said of each section, with the id."""
-    found: dict[str, str] = {}
-    for line in done.stderr.splitlines():
-        if part := re.search(r"\(sitemaps_plus\.(\w+)\) Section '(.*?)': (.*)", line):
-            found[part[2]] = found.get(part[2], "") + f"{part[1]} {part[3]}\n"
-    return found
-
-
 @pytest.fixture(scope="module")
 def lacking(fresh_project: Project, tmp_path_factory: Any) -> Project:
     """Have a source in each situation, and a database without tables."""
@@ -240,124 +230,3 @@ def test_no_command_is_stopped(lacking):
     assert done.returncode == 1
     errors = re.findall(r"\(sitemaps_plus\.(E\d+)\)", done.stderr)
     assert sorted(errors) == ["E025", "E063"]
-
-
-WRONG = """
-from blog.models import Post
-from django.contrib.auth.models import Group
-from django.contrib.sitemaps import GenericSitemap, Sitemap
-from django.db.models import Value
-from django_sitemaps_plus import ModelSource, Route, ViewSource, register
-
-
-class Posts(ModelSource):
-    model = Post
-    location = Route("post", slug="slug")
-
-    def get_queryset(self):
-        return super().get_queryset().filter(pk=Post.objects.get(slug="a").pk)
-
-
-class Of(Posts):
-    def get_queryset(self):
-        return self.rows()
-"""
-
-#: Classes with attributes, or other things to register, that are wrong whatever the
-#: rows are, with the ids of errors.
-ERRORS = {
-    "filter": ("Of, rows=lambda self: Post.objects.filter(publishd=1)", "E023"),
-    "inner": ("Of, rows=lambda self: Post.objects.filter(slug__nme=1)", "E023"),
-    "order": ("Of, rows=lambda self: Post.objects.order_by('publishd')", "E023"),
-    "values": ("Of, rows=lambda self: Post.objects.values('publishd')", "E023"),
-    "meta": ("Of, rows=lambda self: Post._meta.get_field('publishd')", "E023"),
-    "none": ("Of, rows=lambda self: Post.objects.filter(publishd=1).none()", "E023"),
-    "slice": ("Of, rows=lambda self: Post.objects.all()[:5]", "E023"),
-    "shape": ("Of, rows=lambda self: [1]", "E023"),
-    "type": (
-        "Of, rows=lambda self: Post.objects.none(), priority=Value(1) + Value('a')",
-        "E023",
-    ),
-    "starts": ("Posts, starts=5", "E023"),
-    "using": ("Posts, using='replica'", "E023"),
-    "limit": ("Posts, limit=0", "E011"),
-    "bad": ("Posts, on_error='ignore'", "E012"),
-    "model": ("Posts, model=None", "E013"),
-    "key": ("Posts, key='slugs'", "E014"),
-    "not unique": ("Posts, key='title'", "E016 E018"),
-    "location": ("Posts, model=Group, location=None", "E020"),
-    "route": ("Posts, location=Route('psot', slug='slug')", "E021"),
-    "field": ("Posts, lastmod='updatd', get_queryset=ModelSource.get_queryset", "E022"),
-    "watch": ("Posts, watch={Group: 'posts'}", "E027"),
-    "name": ("Posts, queryset=None", "E030"),
-    "method": ("Posts, lastmod=lambda self: None", "E034"),
-    "languages": ("Posts, languages=['xx']", "E050"),
-    "default": ("Posts, x_default=True", "E051"),
-    "views": ("ViewSource, views=['hme']", "E021"),
-    "letters": ("ViewSource, views='home'", "E033"),
-    "number": ("ViewSource, views=5", "E033"),
-    "pair": ("ViewSource, views=[5]", "E033"),
-    "generic": ("GenericSitemap", "E040"),
-    "class": ("Sitemap, get_domain=lambda self, site: 'https://a.example'", "E040"),
-}
-
-
-def test_what_is_always_wrong_stops_all_the_same(fresh_project, tmp_path):
-    """Without a table, before anything can be asked."""
-    project = fresh_project.copy(tmp_path / "mysite")
-    (project.directory / "db.sqlite3").unlink()
-    lines = [
-        f"register({name!r}, {code})"
-        if "," not in code and "=" not in code
-        else "register({!r}, type('It', ({},), dict({})))".format(
-            name, *code.split(", ", 1)
-        )
-        for name, (code, _) in ERRORS.items()
-    ]
-    project.write("blog/sitemaps.py", "\n".join([WRONG, *lines]))
-    project.settings('SITEMAPS_PLUS |= {"CACHE": "nowhere", "BASE_ULR": ""}')
-    done = project.manage("migrate")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    said = {
-        name: " ".join(re.findall(r"^E\w+", text, re.MULTILINE))
-        for name, text in said_of(done).items()
-    }
-    assert said == {name: ids for name, (_, ids) in ERRORS.items()}
-    for code in ("E001", "E006"):
-        assert f"(sitemaps_plus.{code})" in done.stderr
-
-
-OURS = """
-from django_sitemaps_plus.contrib import views
-from django.contrib.sitemaps import Sitemap
-
-
-class Posts(Sitemap):
-    def items(self):
-        return Post.objects.order_by("pk")
-
-
-def sitemap(request):
-    return views.sitemap(request, {"posts": Posts})
-"""
-
-
-def test_a_function_of_the_project_may_call_our_view(project):
-    """No check can see that; the URLs of this app are not needed then."""
-    project.rows(2)
-    project.write("blog/views.py", f"from blog.models import Post\n{OURS}\n{VIEWS}")
-    (project.directory / "blog/sitemaps.py").unlink()
-    urls = project.directory / "mysite/urls.py"
-    text = urls.read_text().replace("import post\n", "import post, sitemap\n")
-    include = 'path("", include("django_sitemaps_plus.urls"))'
-    project.write("mysite/urls.py", text.replace(include, 'path("s.xml", sitemap)'))
-    project.settings("SITEMAPS_PLUS = {}\nDEBUG = False\nALLOWED_HOSTS = ['*']")
-    done = project.manage("check")
-    assert done.returncode == 0, done.stderr
-    assert {*re.findall(r"\(sitemaps_plus\.(\w+)\)", done.stderr)} == {
-        "W025",
-        "W038",
-    }
-    status, text, _ = project.get("/s.xml")
-    assert (status, text.count("<loc>")) == (200, 2)

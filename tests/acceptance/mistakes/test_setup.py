@@ -55,6 +55,13 @@ SITEMAPS_PLUS["BASE_URL"] = "http://localhost"
 """
 
 
+PRODUCTION = """
+DEBUG = False
+ALLOWED_HOSTS = ["localhost"]
+"""
+INCLUDE = '    path("", include("django_sitemaps_plus.urls")),\n'
+
+
 def drop_ours(project: Any) -> None:
     """Take the tables of this app away, as before its migration."""
     tables = project.execute(
@@ -80,6 +87,18 @@ def delete_media(project: Any) -> None:
     """Lose all files that were built."""
     project.manage("build_sitemaps")
     shutil.rmtree(project.directory / "media")
+
+
+def test_the_project_has_no_mistake(project):
+    """It checks, builds and serves its posts without a word on stderr."""
+    project.rows(2)
+    checked = project.manage("check", "--fail-level", "WARNING")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    built = project.manage("build_sitemaps")
+    assert (built.returncode, built.stderr) == (0, "")
+    status, text, logged = project.get("/sitemap-posts-1.xml")
+    assert (status, logged) == (200, "")
+    assert "https://blog.example/blog/post-1/" in text
 
 
 @pytest.mark.parametrize(
@@ -142,7 +161,6 @@ def spoil_media(project: Any) -> None:
     [
         ("", drop_all, "sitemap_status", 2, "unknown: .*no such table: .*py migrate"),
         (POSTGRESQL, None, "sitemap_status", 2, "unknown: .*port 7 failed.*refused"),
-        ("", None, "sitemap_status --max-age 1h", 2, "invalid int value: '1h'"),
         ("USE_TZ = False", None, "sitemap_status --max-age 9", 0, "^$"),
         (
             "",
@@ -163,7 +181,7 @@ def spoil_media(project: Any) -> None:
         ),
     ],
     ids=[
-        *("status before migrate", "status without a server", "age", "no time zone"),
+        *("status before migrate", "status without a server", "no time zone"),
         *(
             "build before migrate",
             "build without sites",
@@ -205,6 +223,41 @@ def test_an_edit_that_nothing_builds_is_named_once(project):
         assert crawl_twice() == [said]
         project.manage("shell", "-c", edit)
         assert crawl_twice() == [said, said]
+
+
+def test_no_place_for_files_stops_builds_only(project):
+    """Every other command works; a check warns of it."""
+    project.rows(2)
+    project.settings(f'{PRODUCTION}MEDIA_ROOT = ""')
+    checked = project.manage("check")
+    assert (checked.returncode, "W004" in checked.stderr) == (0, True)
+    assert project.manage("test").returncode == 0
+    assert project.get("/sitemap-posts-1.xml")[0] == 200
+    built = project.manage("build_sitemaps")
+    assert built.returncode == 1
+    assert "cannot be built. Set MEDIA_ROOT, or" in built.stderr
+    assert "Traceback" not in built.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "status", "said"),
+    [
+        ("", 0, "does not include the sitemaps"),
+        (
+            f'    path("<path:slug>", post),\n{INCLUDE}',
+            1,
+            "/sitemap.xml leads to blog.views.post, not to the sitemaps.",
+        ),
+    ],
+    ids=["none", "catch-all"],
+)
+def test_a_wrong_place_of_our_urls_is_named(project, written, status, said):
+    """A warning where some URLs may work, else an error; with the right place."""
+    project.replace("mysite/urls.py", INCLUDE, written)
+    checked = project.manage("check")
+    assert checked.returncode == status
+    assert said in checked.stderr
+    assert INCLUDE.strip(" ,\n") in checked.stderr
 
 
 def test_the_celery_guide_as_it_is(project):

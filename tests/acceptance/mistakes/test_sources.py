@@ -1,111 +1,131 @@
-"""Mistakes in sources: each is named, with the value, the reason and the remedy."""
+"""Mistakes in sources and where they are registered: each is named with its remedy."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
-from .project import Project
+from .project import VIEWS, Project, said_of
 
-HEAD = """
+SITEMAPS = "blog/sitemaps.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "words"),
+    [
+        (SITEMAPS, '("posts")', "", 'write @register("products") above PostSource'),
+        (
+            SITEMAPS,
+            "@reg",
+            "register(Post())\n\n\n@reg",
+            "as in register('blog-posts')",
+        ),
+        (
+            SITEMAPS,
+            "\n\n\n@",
+            "\nimport nothing_of_this_name\n@",
+            "nothing_of_this_name'",
+        ),
+        (
+            "mysite/settings.py",
+            '["django_sitemaps_plus", "blog"]',
+            '["blog"]',
+            "ImproperlyConfigured: Add 'django_sitemaps_plus' to INSTALLED_APPS.",
+        ),
+    ],
+    ids=["no name", "an instance", "an import", "an app"],
+)
+def test_what_cannot_be_imported_is_the_last_line(project, path, old, new, words):
+    """With what to write, after the traceback."""
+    project.replace(path, old, new)
+    done = project.manage("check")
+    assert done.returncode == 1
+    assert words in done.stderr.splitlines()[-1]
+    assert "UnboundLocalError" not in done.stderr
+
+
+def test_nothing_registered(project):
+    """Checks warn and say where they looked; a build of nothing fails."""
+    text = (project.directory / SITEMAPS).read_text()
+    (project.directory / SITEMAPS).unlink()
+    project.write("blog/sitemap.py", text)
+    checked = project.manage("check")
+    assert (checked.returncode, "W025" in checked.stderr) == (0, True)
+    assert "Rename the module blog.sitemap to sitemaps." in checked.stderr
+    built = project.manage("build_sitemaps")
+    assert built.returncode == 1
+    assert "CommandError: No section is registered" in built.stderr
+
+
+WRONG = """
 from blog.models import Post
 from django.contrib.auth.models import Group
-from django.contrib.sitemaps import Sitemap
-from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource, register
+from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.db.models import Value
+from django_sitemaps_plus import ModelSource, Route, ViewSource, register
 
 
 class Posts(ModelSource):
     model = Post
     location = Route("post", slug="slug")
+
+    def get_queryset(self):
+        return super().get_queryset().filter(pk=Post.objects.get(slug="a").pk)
+
+
+class Of(Posts):
+    def get_queryset(self):
+        return self.rows()
+
+
+class PostSitemap(Sitemap):
+    def items(self):
+        return Post.objects.all()
 """
 
-#: By the section's name: the class as somebody wrote it, and what the check says.
-MISTAKES = {
-    "items": (
-        "class It(Posts):\n"
-        "    def items(self): return Post.objects.filter(draft=False)",
-        "It.items has no effect on a ModelSource. HINT: Write get_queryset() instead.",
+#: Classes with attributes, or other things to register, that are wrong whatever the
+#: rows are, with the ids of errors.
+ERRORS = {
+    "filter": ("Of, rows=lambda self: Post.objects.filter(publishd=1)", "E023"),
+    "inner": ("Of, rows=lambda self: Post.objects.filter(slug__nme=1)", "E023"),
+    "order": ("Of, rows=lambda self: Post.objects.order_by('publishd')", "E023"),
+    "values": ("Of, rows=lambda self: Post.objects.values('publishd')", "E023"),
+    "meta": ("Of, rows=lambda self: Post._meta.get_field('publishd')", "E023"),
+    "none": ("Of, rows=lambda self: Post.objects.filter(publishd=1).none()", "E023"),
+    "slice": ("Of, rows=lambda self: Post.objects.all()[:5]", "E023"),
+    "shape": ("Of, rows=lambda self: [1]", "E023"),
+    "type": (
+        "Of, rows=lambda self: Post.objects.none(), priority=Value(1) + Value('a')",
+        "E023",
     ),
-    "queryset": (
-        "class It(Posts):\n    queryset = Post.objects.filter(draft=False)",
-        "It.queryset has no effect on a ModelSource. HINT: Write get_queryset()",
-    ),
-    "last_mod": (
-        "class It(Posts):\n    last_mod = 'updated'",
-        "It.last_mod has no effect on a ModelSource. HINT: Write lastmod instead.",
-    ),
-    "i18n": (
-        "class It(Posts):\n    i18n = True",
-        "It.i18n has no effect on a ModelSource. HINT: Write languages instead.",
-    ),
-    "image": (
-        "class It(Posts):\n    def image(self, row): return row.image.url",
-        "It.image has no effect on a ModelSource. HINT: Write images instead.",
-    ),
-    "meta": (
-        "class It(Posts):\n    class Meta:\n        model = Post",
-        "It.Meta has no effect on a ModelSource. HINT: Write its attributes in the",
-    ),
-    "entries": (
-        "class It(Posts):\n    def entries(self, origin): return []",
-        "It.entries has no effect on a ModelSource. HINT: Write get_queryset()",
-    ),
-    "near": (
-        "class It(Posts):\n    prioritty = 0.5",
-        "It.prioritty has no effect on a ModelSource. HINT: Did you mean 'priority'?",
-    ),
-    "contrib": (
-        "class It(Sitemap):\n    def get_queryset(self): return Post.objects.all()",
-        "It.get_queryset has no effect on a Sitemap. HINT: Write items() instead.",
-    ),
-    "entry": (
-        "class It(Source):\n    lastmod = 'updated'\n"
-        "    def entries(self, origin): yield Entry(origin + '/')",
-        "It.lastmod has no effect on a Source. HINT: Give it to each Entry",
-    ),
-    "view": (
-        "class It(ViewSource):\n    views = 'home'",
-        "views is 'home', not a list of names. HINT: Write views = ['home'].",
-    ),
-    "views": (
-        "class It(ViewSource):\n    views = ['post']",
-        "view 'post' has no URL: 'post' takes slug, not none.",
-    ),
-    "name": (
-        "class It(Posts):\n    location = Route('psot', slug='slug')",
-        "no pattern is named 'psot'. HINT: Did you mean 'post'?",
-    ),
-    "arguments": (
-        "class It(Posts):\n    location = Route('post', pk='pk')",
-        "no URL pattern fits Route('post', pk='pk'): 'post' takes slug, not pk.",
-    ),
-    "field": (
-        "class It(Posts):\n    lastmod = 'updatd'",
-        "lastmod names 'updatd', which is not a field. HINT: Post has no field named "
-        "'updatd'. Did you mean 'updated'?",
-    ),
-    "starts": (
-        "class It(Posts):\n    starts = 'publish_at'",
-        "starts names 'publish_at', which is not a field.",
-    ),
-    "key": (
-        "class It(Posts):\n    key = 'slugs'",
-        "key 'slugs' of blog.Post does not exist. HINT: Did you mean 'slug'?",
-    ),
-    "row": (
-        "class It(Posts):\n    def lastmod(self): return None",
-        "lastmod() cannot be called with a row: too many positional arguments. "
-        "HINT: Write def lastmod(self, row).",
-    ),
-    "join": (
-        "class It(Posts):\n    model = Group\n"
-        "    location = Route('post', slug='name')\n"
-        "    def get_queryset(self):\n"
-        "        return Group.objects.filter(permissions__codename__startswith='a')",
-        "get_queryset() joins auth_group_permissions, and lists a row for each",
-    ),
+    "starts": ("Posts, starts=5", "E023"),
+    "using": ("Posts, using='replica'", "E023"),
+    "limit": ("Posts, limit=0", "E011"),
+    "bad": ("Posts, on_error='ignore'", "E012"),
+    "model": ("Posts, model=None", "E013"),
+    "key": ("Posts, key='slugs'", "E014"),
+    "not unique": ("Posts, key='title'", "E016 E018"),
+    "location": ("Posts, model=Group, location=None", "E020"),
+    "route": ("Posts, location=Route('psot', slug='slug')", "E021"),
+    "field": ("Posts, lastmod='updatd', get_queryset=ModelSource.get_queryset", "E022"),
+    "watch": ("Posts, watch={Group: 'posts'}", "E027"),
+    "name": ("Posts, queryset=None", "E030"),
+    "method": ("Posts, lastmod=lambda self: None", "E034"),
+    "languages": ("Posts, languages=['xx']", "E050"),
+    "default": ("Posts, x_default=True", "E051"),
+    "views": ("ViewSource, views=['hme']", "E021"),
+    "letters": ("ViewSource, views='home'", "E033"),
+    "number": ("ViewSource, views=5", "E033"),
+    "pair": ("ViewSource, views=[5]", "E033"),
+    "generic": ("GenericSitemap", "E040"),
+    "class": ("Sitemap, get_domain=lambda self, site: 'https://a.example'", "E040"),
+    "maker": ("lambda: PostSitemap", "E040"),
+    "loose": ("PostSitemap.items", "E040"),
+    "nowhere": ("GenericSitemap({'queryset': Group.objects.all()})", "E020"),
+    "too many": ("PostSitemap, limit=60_000", "E011"),
+    "property": ("PostSitemap, limit=property(len)", "E040"),
+    "scheme": ("PostSitemap, protocol='https:'", "E040"),
 }
 
 FINE = """
@@ -122,36 +142,69 @@ class Fine(Posts):
 """
 
 
-@pytest.fixture(scope="module")
-def checked(fresh_project: Project, tmp_path_factory: Any) -> Any:
-    """Check a project with all mistakes at once; give what is said of each section."""
-    project = fresh_project.copy(tmp_path_factory.mktemp("mistakes") / "mysite")
-    classes = [f'@register("{n}")\n{code}' for n, (code, _) in MISTAKES.items()]
-    project.write("blog/sitemaps.py", "\n\n\n".join([HEAD, FINE, *classes]))
-    done = project.manage("check")
+def registration(name: str, code: str) -> str:
+    """Return the line that registers a class, or another with attributes."""
+    base, _, attributes = code.partition(", ")
+    if attributes and "=" in attributes:
+        code = f"type('It', ({base},), dict({attributes}))"
+    return f"register({name!r}, {code})"
+
+
+def test_what_is_always_wrong_stops_every_command(project):
+    """Without a table, before anything can be asked; each fault has its remedy."""
+    (project.directory / "db.sqlite3").unlink()
+    lines = [registration(name, code) for name, (code, _) in ERRORS.items()]
+    project.write("blog/sitemaps.py", "\n".join([WRONG, FINE, *lines]))
+    project.settings('SITEMAPS_PLUS |= {"CACHE": "nowhere", "BASE_ULR": ""}')
+    done = project.manage("migrate")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    said: dict[str, str] = {}
-    for part in re.split(r"\n(?=<|\?:)", done.stderr):
-        if name := re.search(r"Section '(\w+)': (.*)", part, re.DOTALL):
-            said[name[1]] = said.get(name[1], "") + re.sub(r"\s+", " ", name[2])
-    return said
+    said = {
+        name: " ".join(re.findall(r"^E\w+", text, re.MULTILINE))
+        for name, text in said_of(done).items()
+    }
+    assert said == {name: ids for name, (_, ids) in ERRORS.items()}
+    for code in ("E001", "E006"):
+        assert f"(sitemaps_plus.{code})" in done.stderr
+    messages = done.stderr.count("(sitemaps_plus.")
+    assert done.stderr.count("HINT: ") == messages
+    assert (
+        len(re.findall(r"docs/reference/checks.md#[ew]\d{3}", done.stderr)) >= messages
+    )
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_named_with_the_remedy(checked, name):
-    """And with the page that says more."""
-    assert MISTAKES[name][1] in checked[name]
-    assert re.search(r"See docs/reference/checks.md#[ew]\d{3}", checked[name])
+PREFIXES = """
+from django.conf.urls.i18n import i18n_patterns
+
+urlpatterns = [urlpatterns[-1], *i18n_patterns(*urlpatterns[:-1])]
+"""
 
 
-def test_names_that_methods_use_are_no_mistakes(checked):
-    assert "fine" not in checked
+def warnings_of(project: Project) -> set[str]:
+    """Return the ids of what the checks say."""
+    done = project.manage("check")
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"\(sitemaps_plus\.(\w+)\)", done.stderr))
 
 
-GROUPS = (
-    HEAD
-    + """
+def test_languages_that_nobody_has_chosen_are_named(project):
+    """As after startproject: Django has a hundred, and no middleware for them."""
+    urls = (project.directory / "mysite/urls.py").read_text()
+    project.write("mysite/urls.py", f"{urls}\n{PREFIXES}")
+    project.replace("blog/sitemaps.py", '"updated"', '"updated"\n    languages = "all"')
+    assert warnings_of(project) == {"W051", "W052"}
+    project.settings(
+        'MIDDLEWARE.insert(2, "django.middleware.locale.LocaleMiddleware")\n'
+        'LANGUAGES = [("en", "English"), ("de", "German")]'
+    )
+    assert warnings_of(project) == set()
+
+
+GROUPS = """
+from django.contrib.auth.models import Group
+from django_sitemaps_plus import ModelSource, Route, register
+
+
 @register("groups")
 class Groups(ModelSource):
     model = Group
@@ -160,7 +213,6 @@ class Groups(ModelSource):
     def get_queryset(self):
         return Group.objects.filter(permissions__codename__startswith="add")
 """
-)
 
 
 def test_rows_that_a_join_repeats_are_listed_once(project):
@@ -191,18 +243,17 @@ LOGGING = {
 """
 
 
-@pytest.mark.parametrize("logging", ["", CONSOLE])
-def test_a_bad_row_is_named_once_as_it_is(project, logging):
+def test_a_bad_row_is_named_once_as_it_is(project):
     """On the console; a log file has it too."""
-    project.settings(logging)
     project.rows(3)
     project.execute("UPDATE blog_post SET slug = '\u4f60 \u597d' WHERE id = 2")
-    built = project.manage("build_sitemaps")
-    assert built.returncode == 0
-    assert built.stderr.count("Post 2 left out: ") == 1
-    assert "\u4f60 \u597d" in built.stderr
-    if logging:
-        assert "Post 2 left out: " in (project.directory / "log").read_text()
+    for settings in ("", CONSOLE):
+        project.settings(settings)
+        built = project.manage("build_sitemaps", "--full")
+        assert built.returncode == 0
+        assert built.stderr.count("Post 2 left out: ") == 1
+        assert "\u4f60 \u597d" in built.stderr
+    assert "Post 2 left out: " in (project.directory / "log").read_text()
 
 
 BROKEN = """
@@ -213,9 +264,7 @@ BROKEN = """
 
 def test_a_source_that_fails_is_one_sentence(project):
     """A traceback is shown if somebody asks for it."""
-    project.write(
-        "blog/sitemaps.py", f'{HEAD}\n@register("it")\nclass It(Posts):{BROKEN}'
-    )
+    project.write(SITEMAPS, f'{WRONG}\n@register("it")\nclass It(Posts):{BROKEN}')
     project.settings("SILENCED_SYSTEM_CHECKS = ['sitemaps_plus.W037']")
     built = project.manage("build_sitemaps")
     assert built.returncode == 1
@@ -249,18 +298,31 @@ def test_a_renamed_section_can_be_acknowledged(project):
     assert "posts" not in project.get("/sitemap.xml")[1]
 
 
-ENGINE = """
-SITEMAPS_PLUS["ENGINES"] = {"indexnow": {
-    "BACKEND": "django_sitemaps_plus.notifications.engines.indexnow.IndexNow",
-    "OPTIONS": {"key": "0123456789abcdef"},
-}}
+OURS = """
+from django_sitemaps_plus.contrib import views
+from django.contrib.sitemaps import Sitemap
+
+
+class Posts(Sitemap):
+    def items(self):
+        return Post.objects.order_by("pk")
+
+
+def sitemap(request):
+    return views.sitemap(request, {"posts": Posts})
 """
 
 
-def test_engines_that_wait_for_one_reason_say_which(project):
-    project.settings(ENGINE)
-    done = project.manage("notify_search_engines")
-    assert done.returncode == 1
-    assert "not notified: DEBUG is on. SITEMAPS_PLUS['NOTIFY'] = True forces" in (
-        done.stderr
-    )
+def test_a_function_of_the_project_may_call_our_view(project):
+    """No check can see that; the URLs of this app are not needed then."""
+    project.rows(2)
+    project.write("blog/views.py", f"from blog.models import Post\n{OURS}\n{VIEWS}")
+    (project.directory / "blog/sitemaps.py").unlink()
+    urls = project.directory / "mysite/urls.py"
+    text = urls.read_text().replace("import post\n", "import post, sitemap\n")
+    include = 'path("", include("django_sitemaps_plus.urls"))'
+    project.write("mysite/urls.py", text.replace(include, 'path("s.xml", sitemap)'))
+    project.settings("SITEMAPS_PLUS = {}\nDEBUG = False\nALLOWED_HOSTS = ['*']")
+    assert warnings_of(project) == {"W025", "W038"}
+    status, text, _ = project.get("/s.xml")
+    assert (status, text.count("<loc>")) == (200, 2)
