@@ -25,6 +25,7 @@ from tests.support.shop import limited, make_products
 
 TOKEN = "0123456789abcdefXYZ"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
+LOGIN_REQUIRED = ["django.contrib.auth.middleware.LoginRequiredMiddleware"]
 PATHS = ("/monitoring/health/", "/monitoring/metrics/")
 HEALTH, METRICS_PATH = PATHS
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -122,16 +123,10 @@ class TestAccess:
         assert client.get(path).status_code == expected
 
     @pytest.mark.parametrize("path", PATHS)
-    def test_a_project_without_users_has_the_token(self, client, settings, path):
-        settings.MIDDLEWARE = []
-        assert client.get(path).status_code == 401
-        assert client.get(path, headers=BEARER).status_code == 200
-
-    @pytest.mark.parametrize("path", PATHS)
-    def test_monitors_need_not_log_in(self, client, settings, path):
-        """Where all other views of a project need it."""
-        required = "django.contrib.auth.middleware.LoginRequiredMiddleware"
-        settings.MIDDLEWARE = [*settings.MIDDLEWARE, required]
+    @pytest.mark.parametrize("middleware", [[], LOGIN_REQUIRED])
+    def test_monitors_need_not_log_in(self, client, settings, path, middleware):
+        """Where all other views of a project need it, or it has no users."""
+        settings.MIDDLEWARE = [*settings.MIDDLEWARE, *middleware] if middleware else []
         assert client.get(path, headers=BEARER).status_code == 200
         assert client.get(path).status_code == 401
 
