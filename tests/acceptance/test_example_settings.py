@@ -62,7 +62,7 @@ def environment(**variables: str) -> dict[str, str]:
     return {**ours, "DJANGO_SETTINGS_MODULE": SETTINGS, **variables}
 
 
-def look(level: str = "WARNING", **variables: str) -> dict[str, Any]:
+def look(level: str, **variables: str) -> dict[str, Any]:
     """Return what the project is when these variables are set."""
     printed = subprocess.check_output(
         [sys.executable, "-c", LOOK, level],
@@ -74,38 +74,71 @@ def look(level: str = "WARNING", **variables: str) -> dict[str, Any]:
     return found
 
 
-def test_without_a_broker_nothing_imports_celery():
-    """Work runs inline, and Celery need not be installed."""
-    found = look()
-    assert (found["imported"], found["executor"]) == (False, None)
-    assert found["broker"] == "redis://127.0.0.1:6379/0"
+BROKER, CACHE = "redis://127.0.0.1:7/3", "redis://127.0.0.1:7/5"
+BY_CELERY = {
+    "imported": True,
+    "executor": "django_sitemaps_plus.tasks.CeleryExecutor",
+    "broker": BROKER,
+}
+HOME, WORLD = "http://127.0.0.1:8100/indexnow", "https://api.indexnow.org/indexnow"
+NAMED = {"INDEXNOW_ENDPOINT": HOME, "INDEXNOW_KEY": "0123456789abcdef"}
+PUBLIC = {"DEBUG": "off", "BASE_URL": "https://atlas.shop"}
+ENGINE = {"INDEXNOW_ENDPOINT": WORLD, **PUBLIC}
+
+#: What is in the environment, the level at which checks fail, and what it is then.
+SITUATIONS: dict[str, tuple[dict[str, str], str, dict[str, Any]]] = {
+    # Work runs inline, Celery need not be installed, and the world is told nothing.
+    "nothing": (
+        {},
+        "WARNING",
+        {
+            "imported": False,
+            "executor": None,
+            "broker": "redis://127.0.0.1:6379/0",
+            "tasks": [
+                f"django_sitemaps_plus.tasks.{name}"
+                for name in ("audit", "notify", "prune", "refresh")
+            ],
+            "engines": [[], False],
+        },
+    ),
+    "broker": ({"CELERY_BROKER_URL": BROKER}, "WARNING", BY_CELERY),
+    # With time limits, so that a cache which does not answer hangs no request.
+    "redis": (
+        {"REDIS_URL": BROKER, "CACHE_URL": CACHE},
+        "WARNING",
+        {
+            **BY_CELERY,
+            "cache": {
+                "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                "LOCATION": CACHE,
+                "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},
+            },
+        },
+    ),
+    "public": (PUBLIC, "CRITICAL", {"engines": [[], False]}),
+    # An engine of this machine is told under DEBUG, and of any site.
+    "engine at home": (NAMED, "CRITICAL", {"engines": [[HOME], True]}),
+    # Another never hears of a machine at home.
+    "engine": (ENGINE, "CRITICAL", {"engines": [[WORLD], True]}),
+    "engine, DEBUG": (
+        {**ENGINE, "DEBUG": "on"},
+        "CRITICAL",
+        {"engines": [[WORLD], False]},
+    ),
+    "engine, site at home": (
+        {**ENGINE, "BASE_URL": "http://localhost:8000"},
+        "CRITICAL",
+        {"engines": [[WORLD], False]},
+    ),
+}
 
 
-@pytest.mark.parametrize("name", ["CELERY_BROKER_URL", "REDIS_URL"])
-def test_a_broker_in_the_environment_chooses_celery(name):
-    """For the web site as for the workers."""
-    found = look(**{name: "redis://127.0.0.1:7/3"})
-    assert found["imported"] is True
-    assert found["executor"] == "django_sitemaps_plus.tasks.CeleryExecutor"
-    assert found["broker"] == "redis://127.0.0.1:7/3"
-
-
-def test_a_cache_in_the_environment_is_used():
-    """With time limits, so that one which does not answer hangs no request."""
-    url = "redis://127.0.0.1:7/5"
-    assert look(CACHE_URL=url)["cache"] == {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": url,
-        "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},
-    }
-
-
-def test_beat_sends_what_keeps_sitemaps_right():
-    """Look for changes, compare, tidy up, tell engines."""
-    assert look()["tasks"] == [
-        f"django_sitemaps_plus.tasks.{name}"
-        for name in ("audit", "notify", "prune", "refresh")
-    ]
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_the_project_is_what_its_environment_says(name):
+    variables, level, expected = SITUATIONS[name]
+    found = look(level, **variables)
+    assert {key: found[key] for key in expected} == expected
 
 
 def test_a_lost_broker_delays_nobody_for_long(chaos):
@@ -117,31 +150,3 @@ def test_a_lost_broker_delays_nobody_for_long(chaos):
             fault()
             for _ in range(2):  # the first may have a connection, or make one
                 assert float(sender.ask("celery.accumulate")) < MAX_SECONDS, fault
-
-
-def test_nobody_is_told_as_it_comes():
-    """Whoever tries it tells the world nothing, public or not."""
-    for given in ({}, {"DEBUG": "off", "BASE_URL": "https://atlas.shop"}):
-        assert look("CRITICAL", **given)["engines"] == [[], False]
-
-
-def test_an_engine_of_this_machine_is_told_where_it_is_named():
-    """Under DEBUG, and of a site that is not public either."""
-    url = "http://127.0.0.1:8100/indexnow"
-    found = look("CRITICAL", INDEXNOW_ENDPOINT=url, INDEXNOW_KEY="0123456789abcdef")
-    assert found["engines"] == [[url], True]
-
-
-@pytest.mark.parametrize(
-    ("debug", "base_url", "told"),
-    [
-        ("on", "https://atlas.shop", False),
-        ("off", "http://localhost:8000", False),
-        ("off", "https://atlas.shop", True),
-    ],
-)
-def test_a_public_engine_is_told_of_a_public_site_only(debug, base_url, told):
-    """Named or not, it never hears of a machine at home."""
-    url = "https://api.indexnow.org/indexnow"
-    found = look("CRITICAL", INDEXNOW_ENDPOINT=url, DEBUG=debug, BASE_URL=base_url)
-    assert found["engines"] == [[url], told]
