@@ -156,43 +156,38 @@ def spoil_media(project: Any) -> None:
     project.write("media", "")
 
 
-@pytest.mark.parametrize(
-    ("added", "sabotage", "command", "status", "words"),
-    [
-        ("", drop_all, "sitemap_status", 2, "unknown: .*no such table: .*py migrate"),
-        (POSTGRESQL, None, "sitemap_status", 2, "unknown: .*port 7 failed.*refused"),
-        ("USE_TZ = False", None, "sitemap_status --max-age 9", 0, "^$"),
-        (
-            "",
-            drop_all,
-            "build_sitemaps",
-            1,
-            r"section\. Run [^.]*\.py [^.]*\. What was",
-        ),
-        (SITES + "SITE_ID = 7", drop_all, "build_sitemaps", 1, "django_site.*migrate"),
-        ("", spoil_media, "build_sitemaps", 1, "Not a directory: .*What was published"),
-        (READ_ONLY, None, "build_sitemaps", 1, "'posts' .*write a readonly database"),
-        (
-            HOME,
-            None,
-            "check --deploy",
-            0,
-            r"'http://localhost', which .* Set the public address",
-        ),
-    ],
-    ids=[
-        *("status before migrate", "status without a server", "no time zone"),
-        *(
-            "build before migrate",
-            "build without sites",
-            "no directory",
-            "read-only",
-            "localhost",
-        ),
-    ],
-)
-def test_commands_say_what_to_do(project, added, sabotage, command, status, words):
+#: What is added to the settings and done, the command, its status and words.
+COMMANDS = {
+    "status before migrate": (
+        *("", drop_all, "sitemap_status", 2),
+        "unknown: .*no such table: .*py migrate",
+    ),
+    "status without a server": (
+        *(POSTGRESQL, None, "sitemap_status", 2),
+        "unknown: .*port 7 failed.*refused",
+    ),
+    "no time zone": ("USE_TZ = False", None, "sitemap_status --max-age 9", 0, "^$"),
+    "build before migrate": (
+        *("", drop_all, "build_sitemaps", 1),
+        r"section\. Run [^.]*\.py [^.]*\. What was",
+    ),
+    "build without sites": (
+        *(SITES + "SITE_ID = 7", drop_all, "build_sitemaps", 1),
+        "django_site.*migrate",
+    ),
+    "no directory": (
+        *("", spoil_media, "build_sitemaps", 1),
+        "Not a directory: .*What was published",
+    ),
+    "read-only": (READ_ONLY, None, "build_sitemaps", 1, "write a readonly database"),
+    "localhost": (HOME, None, "check --deploy", 0, "'http://localhost', which "),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_say_what_to_do(project, name):
     """The value, the reason and the remedy; a database that is away ends with 2."""
+    added, sabotage, command, status, words = COMMANDS[name]
     project.rows(2)
     project.settings(added)
     if sabotage is not None:
