@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -40,10 +41,13 @@ class Story:
 
 
 @pytest.fixture(scope="module", params=SIZES)
-def story(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(
+    request: Any, atlas: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Story]:
     """Tell the story once; the tests look at it."""
     site = Site(tmp_path_factory.mktemp(request.param))
-    site.load(*["--all"] if request.param == "all" else [])
+    rows = atlas(*["--all"] if request.param == "all" else [])
+    shutil.copy(rows, site.directory)
     story = Story(request.param == "all", site, table=site.table())
     with site.served():
         look(story, "live")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from tests.acceptance.site import INDEX, Site, built_site
+from tests.acceptance.site import INDEX, Site
 from tests.support.documents import read_urlset
 
 #: With SOAK set, all 234,908 cities.
@@ -17,10 +19,14 @@ LOAD = ["--all"] if "SOAK" in os.environ else []
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(atlas: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve a site that is built."""
-    with built_site(tmp_path_factory.mktemp("edits"), *LOAD) as site:
+    site = Site(tmp_path_factory.mktemp("edits"))
+    shutil.copy(atlas(*LOAD), site.directory)
+    site.manage("build_sitemaps", "--verbosity", "0")
+    with site.served():
         yield site
+    site.close()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from lxml import html
 
+from tests.acceptance.browser.looking import SCHEMES
+
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
 _ENTRIES = f"{DASHBOARD}section/entries/?section=cities&number=1&page=6"
 
@@ -32,6 +34,8 @@ PAGES = {
 #: Conformance that is asked for.
 _RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]
 
+#: Ends transitions of colours, which follow a change of the scheme.
+_SETTLE = "document.getAnimations().forEach((it) => it.finish())"
 _EXCESS = "document.documentElement.scrollWidth - innerWidth"
 _AXE = """
 async (tags) => {
@@ -70,22 +74,31 @@ class Walk:
             self.heard.append(f"request to {request.url}")
 
     def faults(self, name: str) -> Iterator[str]:
-        """Show a page; yield what is wrong with it."""
+        """Show a page, in light and dark; yield what is wrong with it."""
         path, complete = PAGES[name]
         response = self.page.goto(self.base_url + path)
         self.page.locator(complete).first.wait_for()
         if response.status != 200:
             yield f"status {response.status}"
         yield from inline(response.text())
-        if (excess := self.page.evaluate(_EXCESS)) > 0:
-            yield f"{excess} pixels wider than the screen"
         yield from self.heard
-        self.page.screenshot(path=self.shots / f"{name}.png", full_page=True)
         self.page.evaluate(self.script)
+        for scheme in SCHEMES:
+            faults = list(self._faults_in(scheme))
+            if faults:
+                shot = self.shots / f"{name}-{scheme}.png"
+                self.page.screenshot(path=shot, full_page=True)
+            yield from faults
+        self.heard.clear()  # of what screenshots added to the page
+
+    def _faults_in(self, scheme: str) -> Iterator[str]:
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.evaluate(_SETTLE)
+        if (excess := self.page.evaluate(_EXCESS)) > 0:
+            yield f"{excess} pixels wider than the screen, {scheme}"
         for rule, impact, *where in self.page.evaluate(_AXE, _RULES):
             if impact in ("serious", "critical"):
-                yield f"{rule}: {': '.join(where)}"
-        self.heard.clear()  # of what the screenshot added to the page
+                yield f"{rule}, {scheme}: {': '.join(where)}"
 
 
 def watch(page: Any, heard: list[str]) -> None:
