@@ -126,7 +126,9 @@ class TestViews:
                 for name in ("ETag", "Cache-Control", "Vary"):
                     assert response.headers.get(name) == first.headers.get(name), url
 
-    def test_other_methods_are_refused(self, served):
+    def test_other_methods_are_refused(self, served, settings):
+        csrf = "django.middleware.csrf.CsrfViewMiddleware"
+        settings.MIDDLEWARE = [*settings.MIDDLEWARE, csrf]
         client = Client(enforce_csrf_checks=True)  # no form is read: no token needed
         for url, method in product(VIEWS, (client.post, client.put, client.options)):
             response = method(url)
