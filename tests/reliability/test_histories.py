@@ -68,7 +68,7 @@ FIRST_KEYS, LAST_KEY = range(30, 1_530, 30), 1_600
 STRETCH = 150
 
 #: Steps of a build within which it is killed.
-WITHIN = 250
+WITHIN = 150
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -205,9 +205,10 @@ class History(RuleBasedStateMachine):
         self._touch(*range(LAST_KEY + STRETCH))
 
     @precondition(lambda self: not self.was_killed)
-    @rule(step=st.integers(1, WITHIN))
-    def kill_a_builder(self, step: int) -> None:
-        """Kill a build at some step."""
+    @rule(key=keys, step=st.integers(1, WITHIN))
+    def kill_a_builder(self, key: int, step: int) -> None:
+        """Kill a build of some edits at some step."""
+        self.update(key)
         self.was_killed = run_killed(self._build, step)
         self.counts["kills"] += self.was_killed
 
@@ -250,6 +251,7 @@ class History(RuleBasedStateMachine):
     def wake(self) -> None:
         """Let who was stopped go on to the end."""
         assert self.builder
+        age_claims()
         self.builder.wake()
         self.counts["refused"] += self.builder.finish()
         self.builder.end()
@@ -395,8 +397,8 @@ def test_after_any_history_the_pages_list_the_table(
     run_state_machine_as_test(
         History,
         settings=settings(
-            max_examples=300 if IS_SOAK else 6,
-            stateful_step_count=50,
+            max_examples=300 if IS_SOAK else 24,
+            stateful_step_count=18,
             derandomize=not IS_SOAK,
             database=None,
             deadline=None,
