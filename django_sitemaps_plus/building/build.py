@@ -95,7 +95,7 @@ def _run(build: Build) -> BuildReport:
     indexes = _publish_index(build)
     if indexes is not None and sync.look_after(
         build.site, indexes, was_behind=bool(build.was_behind)
-    ):
+    ):  # objects were lost, and their pages are dirty
         _build_rounds(build, sections)
         indexes = _publish_index(build)
         sync.repair(build.site)  # an index that was hidden has its name again
@@ -139,7 +139,7 @@ def _prepare(build: Build, section: OpenSection) -> None:
         build.leave(section.name)
         return
     if renew_plan(section, current):
-        return  # changes are located in the next plan
+        return  # settle() or a later build takes changes: this plan is about to go
     notice(section)
     if build.replan:
         begin_replan(section)
@@ -153,9 +153,10 @@ def _prepare(build: Build, section: OpenSection) -> None:
 def _build_rounds(build: Build, sections: list[OpenSection]) -> None:
     for _ in range(MAX_ROUNDS):
         _build_round(build, sections)
-        if not any([settle(build, section) for section in sections]):
+        are_dirty = [settle(build, section) for section in sections]  # each of them
+        if not any(are_dirty):
             return
-    # Merges of the last round have left pages dirty.
+    # Merges, and pages that the guard let pass, have left pages dirty.
     _build_round(build, sections)
 
 
@@ -193,6 +194,7 @@ def _build_round(build: Build, sections: list[OpenSection]) -> None:
         waits=False,
     )
     names = {section.row.pk: section.name for section in sections}
+    # Our own work is in this build already.
     _, *others = helpers.share(partial(help_with, names), build, elsewhere)
     for other in others:
         for name, report in other.reports.items():
@@ -205,7 +207,7 @@ def _audit(build: Build, sections: list[OpenSection]) -> None:
     """Compare the pages longest unchecked, for a bounded time."""
     end = time.monotonic() + get_settings().audit_budget_seconds
     # When the build is over, nothing that is marked would be built.
-    while time.monotonic() < end and not build.is_over:
+    while time.monotonic() < end and not build.is_out_of_time:
         # Leave out a section that was left, or would be as soon as it is built.
         sections = [
             section
@@ -225,7 +227,7 @@ def _publish_index(build: Build) -> list[Page] | None:
         age = timedelta(seconds=get_settings().audit_interval_seconds)
         since = timezone.now() - age
         old = [it.pk for it in pages if it.checked_at and it.checked_at < since]
-        Page.objects.raise_wanted(False, pages=old)
+        Page.objects.raise_wanted(False, pages=old)  # by no edit: to be compared
         if old:
             pages = Page.objects.indexes(site=build.site.name)
     if any([page.wanted > page.built for page in pages]):
@@ -256,7 +258,7 @@ def _report(
         report.problems = [*dict.fromkeys(report.problems)]
         if is_asked or report.rendered or is_peak_old(row):
             report.read_totals(row)
-            if build.is_through:  # what builds of other sites mark is for the next
+            if build.is_through:  # marked since then, it is for the next build
                 report.dirty = 0
             note_peak(row, report.entries)
         if report.rendered:
@@ -267,7 +269,7 @@ def _report(
             rows = Section.objects.filter(pk=row.pk, fault=row.fault)
             rows.update(fault="", fault_since=None)
 
-    sections = [it for it in planned if build.is_over and not build.is_left(it)]
+    sections = [it for it in planned if build.is_out_of_time and not build.is_left(it)]
     return BuildReport(
         sections=[build.report(name) for name in build.names],
         index_pages=None if indexes is None else sum([i.entries for i in indexes]),
@@ -291,9 +293,9 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
         report = SectionReport(section=name)
         own = {"site": section.site.name, "name": name}
         row = Section.objects.filter(**own).first() or Section(**own)
-        if row.next_number > 1:
-            pages = active_plan(row)
-        else:
+        # Numbers outlive the pages of a section that was pruned.
+        pages = active_plan(row) if row.next_number > 1 else []
+        if not pages:
             ranges = first_plan(section).ranges
             pages = [
                 Page(section=row, number=0, low=it.low, high=it.high) for it in ranges

@@ -86,7 +86,7 @@ def point(
     The token is the fence: a builder that lost its claim changes nothing. ``is_again``
     has the page built once more. The other fields get another value than usual.
     """
-    # The next change may say otherwise. A new plan is announced as a whole.
+    # Reset this for the next change. A new plan is announced as a whole.
     fields = {**pointer(page, new, now), "announce": page.state != State.NEXT}
     # A prepared query does not know what the field binds.
     problems: Any = Page._meta.get_field("problems")
@@ -128,10 +128,10 @@ def pointer(page: Page, new: BuiltPage, now: datetime) -> dict[str, Any]:
     published_at = page.published_at
     fields["previous_object"] = page.previous_object
     if new.object != page.object and published_at is not None:
-        # A prune would take an object that stood for longer than the grace for old, and
-        # readers may still open it; all that came after it were stored within the
-        # grace. No prune lists objects of before the database had a namespace: rows
-        # name them.
+        # Prune goes by the age of a file. One that was shown for longer than the grace
+        # is old as soon as it is replaced, so the row names it while readers may still
+        # open it; its age protects a younger one. Prune lists no objects of before the
+        # database had a namespace, so the row names these as well.
         is_old = published_at <= now - get_settings().grace
         if is_old or has_no_namespace(page.object):
             fields["previous_object"] = page.object
@@ -215,11 +215,10 @@ def send_page_built(page: Page, entries: int) -> None:
 
 
 def take_changes_meanwhile(page: Page, section: OpenSection) -> None:
-    """Take the changes recorded while a page was rendered, before it is flipped.
+    """Take changes before the flip of a page that a deploy marked, and no edit did.
 
-    A page that a deploy marked is not announced. An edit that is in its bytes
-    already would leave them as they are when the next build takes it, so that no
-    engine would ever be notified.
+    That page is not announced. An edit that is in its bytes already would leave them
+    as they are when the next build takes it, so that no engine would ever be notified.
     """
     # A first build announces nothing; a next plan takes changes once it is finished.
     if page.built and not page.announce and page.state == State.ACTIVE:

@@ -49,9 +49,10 @@ def _is_guarded(page: Page) -> bool:
 
 
 def eroding(results: Sequence[Result]) -> list[Result]:
-    """Return the pages that must wait though they lose little, inside a transaction.
+    """Note what sections lose; return the pages that must wait though they lose little.
 
-    Many small losses, in many pages or one after another, make a large one.
+    Many small losses, in many pages or one after another, make a large one. It needs
+    a transaction.
     """
     shrinking: dict[int, list[Result]] = defaultdict(list)
     for result in results:
@@ -101,7 +102,7 @@ def hold(held: Sequence[Result]) -> None:
 def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
     """Release the held pages of a section, or say why they, or its plan, are held.
 
-    Its other dirty pages are built. ``of_plan`` is what :func:`plan_reason` says.
+    No other page of it is dirty. ``of_plan`` is what :func:`plan_reason` says.
     """
     held = section.pages.active().filter(hold=Hold.HELD)
     reason = ""
@@ -133,19 +134,19 @@ def plan_reason(section: Section, plan: Sequence[Page]) -> str:
 
 
 def _reason(section: Section, entries: int, skipped: int, before: int | None) -> str:
-    is_large = entries + skipped >= MIN_ENTRIES
-    if (is_large or not entries) and _is_bad(entries, skipped):
+    has_many_rows = entries + skipped >= MIN_ENTRIES
+    if (has_many_rows or not entries) and _is_bad(entries, skipped):
         return (
             f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Fix them, "
             f"or run build_sitemaps {quote(section.name)} --allow-shrink"
         )
     peak = max(section.peak, section.earlier_peak, before or 0)
-    is_large = peak >= MIN_ENTRIES
+    was_large = peak >= MIN_ENTRIES
     least = peak * (1 - get_settings().shrink_guard)
     source = registry.get(section.name) if section.name in registry else None
     may_run_empty = any(getattr(source, name, None) for name in ("ends", "news"))
     is_lost = not entries and not may_run_empty  # rows may leave by the clock
-    if (is_large or is_lost) and entries < least:
+    if (was_large or is_lost) and entries < least:
         return (
             f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
             f"run build_sitemaps {quote(section.name)} --allow-shrink"

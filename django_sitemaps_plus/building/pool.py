@@ -82,7 +82,7 @@ class Helpers:
                 child.send((function, elsewhere))
             own = function(here)
             # Nothing is left for those that have not even begun.
-            self._end([child for child in self._children if not child.has_begun()])
+            self._end([child for child in self._children if not child.take_ready()])
             answers = [child.answer() for child in self._children]
             for _, error in answers:
                 if error is not None:
@@ -135,8 +135,8 @@ class _Child:
         with suppress(OSError):  # it died, as its answer says
             self.pipe.send(given)
 
-    def has_begun(self) -> bool:
-        """Return whether it has been set up, or died of that."""
+    def take_ready(self) -> bool:
+        """Take the message that comes first; return whether it is set up, or died."""
         if not self.is_ready and self.pipe.poll():
             self.is_ready = True
             with suppress(EOFError, OSError):

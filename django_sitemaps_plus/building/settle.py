@@ -43,8 +43,8 @@ def settle(build: Build, section: OpenSection) -> bool:
             is_being_built = Page.objects.is_being_built([row.pk])
             if is_being_built or row.pages.claimable().exists():
                 return is_dirty
-        return _decide(build, section) or is_dirty
-    return False
+        is_dirty |= _decide(build, section)
+    return is_dirty
 
 
 def _decide(build: Build, section: OpenSection) -> bool:

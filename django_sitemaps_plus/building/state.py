@@ -66,7 +66,7 @@ class Build:
     #: Whether public names may have been wrong before the first page was built; None
     #: until then.
     was_behind: bool | None = None
-    #: Whether no page was dirty when the last one was built.
+    #: Whether the last pass of this process left nothing to build in any section.
     is_through: bool = False
     began: float = field(default_factory=time.monotonic)
     expected: dict[str, int] = field(default_factory=dict)  # pages to build
@@ -100,7 +100,7 @@ class Build:
                 logger.exception("It is not noted that %s failed", section.name)
 
     @property
-    def is_over(self) -> bool:
+    def is_out_of_time(self) -> bool:
         """Whether no more pages are to be begun."""
         passed = time.monotonic() - self.began
         return self.seconds is not None and passed >= self.seconds

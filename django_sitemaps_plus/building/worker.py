@@ -47,18 +47,18 @@ def build_dirty_pages(build: Build, sections: Collection[int]) -> Build:
     with in_force(build.site):  # this may be another process
         # Cheap, and most builds find nothing to do. Pages being built are dirty.
         while Page.objects.first_dirty(tuple(sections)):
-            if build.is_over:
+            if build.is_out_of_time:
                 return build
             if pages := Page.objects.claim(sections, since=build.since):
                 if build.was_behind is None:
                     build.was_behind = is_behind(build.site)
-                left = _build_claimed(build, pages)
-                sections = [pk for pk in sections if pk not in left]
+                of_others = _build_claimed(build, pages)
+                sections = [pk for pk in sections if pk not in of_others]
             elif build.waits_for_others and Page.objects.is_being_built(sections):
                 time.sleep(POLL_SECONDS)
             else:
                 return build
-        build.is_through = len(sections) == total and not build.is_over
+        build.is_through = len(sections) == total and not build.is_out_of_time
     return build
 
 
@@ -78,11 +78,11 @@ def _build_claimed(build: Build, pages: list[Page]) -> set[int]:
     try:
         # Pages for builders of other code stay dirty: no other would build them anew.
         others = [page for page in pages if build.is_of_others(page.section)]
-        left = {page.section_id: page.section.name for page in others}
+        of_others = {page.section_id: page.section.name for page in others}
         Page.objects.release(others)
-        for name in sorted(left.values()):
+        for name in sorted(of_others.values()):
             build.leave(name)
-        own = [page for page in pages if page.section_id not in left]
+        own = [page for page in pages if page.section_id not in of_others]
         for section in {page.section_id for page in own}:
             build.note_at_work(section)
         with Page.objects.keep_claims(own), deferred_flush():
@@ -104,12 +104,12 @@ def _build_claimed(build: Build, pages: list[Page]) -> set[int]:
 
         for result in flipped:
             _count(build, *result)
-        # The guard holds these, or another process was faster and they may be dirty.
+        # Another process was faster, or the guard holds them and has freed them.
         kept = [result for result in results if result not in flipped]
         for page, new in kept:
             build.report(page.section.name).problems += map(str, new.problems)
         Page.objects.release([it.page for it in kept])
-        return set(left)
+        return set(of_others)
     except BaseException as error:
         # Store no error for a process that was only asked to end.
         is_failure = isinstance(error, SitemapsPlusError | Error)
@@ -150,6 +150,7 @@ def _build_one(build: Build, page: Page) -> BuiltPage | None:
 
 
 def _count(build: Build, page: Page, new: BuiltPage) -> None:
+    """Count what was published; the page is as it was before."""
     name = page.section.name
     report = build.report(name)
     report.rendered += 1
@@ -160,7 +161,7 @@ def _count(build: Build, page: Page, new: BuiltPage) -> None:
     if name == INDEX:
         return
     # A page that has shrunk, or is small since the limit was raised, may merge with a
-    # neighbour. The last page is still filling.
+    # neighbour: merge_small() looks at both. The last page is still filling.
     is_filling = page.high is None and new.entries >= page.entries
     if page.built and not is_filling:
         limit = build.open(page.section).source.limit

@@ -174,8 +174,8 @@ def begin_replan(
         if is_broken:
             kept = [same[key_range] for key_range in ranges if key_range in same]
             row.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
-            # The others go as they are: one may own any rows by now, and its pieces
-            # would lie across both plans.
+            # The others are built no more, and served as they are until they go: one
+            # may own any rows by now, and its pieces would lie across both plans.
             active.exclude(pk__in=kept).update(built=F("wanted"))
         new = [key_range for key_range in ranges if key_range not in same]
         add_pages(row, new, state=State.NEXT, announce=False)
@@ -200,14 +200,14 @@ def finish_replan(section: OpenSection) -> bool:
         new.update(state=State.ACTIVE, announce=True)
 
         # Changes that are marked, and not in the old pages, may be in the new ones,
-        # which then stay as they are when they are built again: announce them now or
-        # never.
+        # which then stay as they are when they are built again: announce them now, as
+        # the first page says for the whole plan, or never.
         dirty = [page for page in old if page.wanted > page.built]
         for page in coming:
             page.state = State.ACTIVE
-            page.announce = any([before.announce for before in dirty])
-            page.is_edited = any([before.is_edited for before in dirty])
         if coming:
+            coming[0].announce = any([before.announce for before in dirty])
+            coming[0].is_edited = any([before.is_edited for before in dirty])
             record_flips([Flip(coming[0], old, coming)])
             show_when_committed(coming)
     for page in coming:

@@ -65,6 +65,8 @@ def split_ranges(page: Page, section: OpenSection) -> Iterator[list[KeyRange]]:
 
 @retried
 def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[Result]:
+    # Pieces are stored in the directory of the claimed page, which no prune touches,
+    # and get their numbers from add_pages().
     pieces = [with_end(page, ranges[0].high)]
     for bounds in ranges[1:]:
         given = {"low": bounds.low, "high": bounds.high}
@@ -92,7 +94,7 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
             return []
         others = add_pages(page.section, ranges[1:], state=page.state)
         for other, new in zip(others, made[1:], strict=True):
-            again(other, new, now)
+            again(other, new, now)  # it has no token yet, and nobody else sees it
         record_flips([Flip(page, [page], made)])
         show_when_committed([page, *others])
     return list(map(Result, [page, *others], made))
