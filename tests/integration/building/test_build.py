@@ -99,6 +99,13 @@ class TestFirstBuild:
         assert [client.get(path).content for path in PATHS[1:]] == live
 
 
+def test_a_dry_run_plans_a_section_whose_pages_were_pruned(shop):
+    """Its numbers are still used."""
+    shop().pages.all().delete()
+    [section] = build_fully(dry_run=True).sections
+    assert (section.pages, section.entries) == (3, 25)
+
+
 class TestSecondBuild:
     @pytest.fixture(autouse=True)
     def built(self, monkeypatch: Any, shop: Any) -> None:
