@@ -26,7 +26,7 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 26_944,
+    "lines of the package": 26_949,
     "files": 186,
     "most files in a folder": 21,
     "lines of the longest file": 383,
@@ -46,7 +46,7 @@ LIMITS: dict[str, float] = {
     "functions that a build passes": 368,
     "files that a build passes": 67,
     "lines of tests and support": 50_938,
-    "lines of programs of tests": 9_050,
+    "lines of programs of tests": 9_154,
 }
 
 #: A limit can be lowered when its figure is below this share of it.
