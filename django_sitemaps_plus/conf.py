@@ -16,6 +16,7 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 
+from .core import limits
 from .exceptions import ConfigurationError
 from .sites import DEFAULT_SITE as DEFAULT_SITE
 from .sites import Site as Site
@@ -107,9 +108,15 @@ class AppSettings:
         """How long an object is kept after it was replaced."""
         return timedelta(seconds=max(self.prune_seconds, 2 * self.lease_seconds))
 
-    def limit(self, current: int, historic: int) -> int:
-        """Return the one of two limits that HISTORIC_LIMITS chooses."""
-        return historic if self.historic_limits else current
+    @property
+    def max_bytes(self) -> int:
+        """Uncompressed bytes that one file may have."""
+        return limits.HISTORIC_BYTES if self.historic_limits else limits.MAX_BYTES
+
+    @property
+    def max_sitemaps(self) -> int:
+        """Sitemaps that one index may list."""
+        return limits.HISTORIC_SITEMAPS if self.historic_limits else limits.MAX_ENTRIES
 
     @classmethod
     def keys(cls) -> list[str]:

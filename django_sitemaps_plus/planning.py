@@ -9,11 +9,7 @@ from typing import Any
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, key_ranges
-from django_sitemaps_plus.core.limits import (
-    HISTORIC_BYTES,
-    MAX_BYTES,
-    LimitExceededError,
-)
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
@@ -44,9 +40,9 @@ def first_plan(section: OpenSection, step: int | None = None) -> Plan:
 def bounded_plan(
     section: OpenSection, rows: int, step: int | None = None
 ) -> Plan | None:
-    """Make a plan from the rows as they are; None where it takes pages for more rows.
+    """Make a plan from the rows as they are; None for more rows than ``rows``.
 
-    No more is read than it takes to find that out. Without rows it has no ranges.
+    Reading stops as soon as there are too many. A section without rows gets no ranges.
     Without a step, a page gets as many rows as fit, by its entries and its bytes.
     """
     with section.reading():
@@ -81,5 +77,5 @@ def _fitting_rows(section: OpenSection, reader: Reader[Any], step: int) -> int:
         tally = Tally(section.name, most=0)  # the page names them
         lines = reader.chunks(KeyRange(None, end), tally)
         size = sum([len(chunk.encode()) for chunk in lines]) or 1
-    most = get_settings().limit(MAX_BYTES, HISTORIC_BYTES)
-    return max(1, min(step, most * 9 // 10 * sample // size))
+    most = get_settings().max_bytes * 9 // 10
+    return max(1, min(step, most * sample // size))

@@ -9,7 +9,7 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.core.limits import HISTORIC_BYTES, LimitExceededError
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.site_urls import stylesheet_url
@@ -42,8 +42,7 @@ def render_page(
         mobile = ["mobile"] if section.source.mobile else []
         extensions = [*reader.extensions, *mobile]
         pieces = render_urlset(lines, extensions, stylesheet_url(section.site))
-        limits = [HISTORIC_BYTES] if get_settings().historic_limits else []
-        document = write_document(pieces, *limits)
+        document = write_document(pieces, get_settings().max_bytes)
     return RenderedPage(document if tally.entries else None, tally)
 
 

@@ -14,7 +14,6 @@ from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import Site, get_settings, site_at
 from django_sitemaps_plus.core.documents import page_lines
-from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import Listed
@@ -80,7 +79,7 @@ def index_lines(site: Site, listed: Listed) -> list[str]:
     lines: list[str] = []
     for name in filter(listed.get, names):
         lines += page_lines(page_url(name, _SAMPLE, site), _SAMPLE, listed[name])
-    return lines[: get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)]
+    return lines[: get_settings().max_sitemaps]
 
 
 def stylesheet_url(site: Site) -> str:

@@ -93,12 +93,12 @@ def _run(build: Build) -> BuildReport:
         _audit(build, sections)
     missing = note_missing()
     indexes = _publish_index(build)
-    if indexes is not None and sync.look_after(
-        build.site, indexes, was_behind=bool(build.was_behind)
-    ):  # objects were lost, and their pages are dirty
+    was_behind = bool(build.was_behind)
+    if indexes is not None and sync.look_after(indexes, was_behind=was_behind):
+        # Objects were lost, and their pages are dirty.
         _build_rounds(build, sections)
         indexes = _publish_index(build)
-        sync.repair(build.site)  # an index that was hidden has its name again
+        sync.repair()  # an index that was hidden has its name again
 
     return _report(build, planned, indexes, missing)
 

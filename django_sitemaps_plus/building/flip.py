@@ -26,7 +26,6 @@ from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
-from django_sitemaps_plus.storage.objects import has_no_namespace
 from django_sitemaps_plus.tracking.collecting import take_changes
 
 from .guard import eroding, hold, must_wait
@@ -120,21 +119,16 @@ def read_announce(pages: Sequence[Page]) -> None:
 def pointer(page: Page, new: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
     fields: dict[str, Any] = {name: getattr(new, name) for name in _TAKEN_OVER}
-    fields["problems"] = [
-        problem if isinstance(problem, str) else problem.stored(MAX_PROBLEM)
-        for problem in new.problems
-    ]
+    fields["problems"] = [problem.stored(MAX_PROBLEM) for problem in new.problems]
 
     published_at = page.published_at
     fields["previous_object"] = page.previous_object
-    if new.object != page.object and published_at is not None:
-        # Prune goes by the age of a file. One that was shown for longer than the grace
-        # is old as soon as it is replaced, so the row names it while readers may still
-        # open it; its age protects a younger one. Prune lists no objects of before the
-        # database had a namespace, so the row names these as well.
-        is_old = published_at <= now - get_settings().grace
-        if is_old or has_no_namespace(page.object):
-            fields["previous_object"] = page.object
+    # Prune goes by the age of a file. An object that was shown for longer than the
+    # grace is old as soon as it is replaced, so the row names it while readers may
+    # still open it; its age protects a younger one.
+    is_old = published_at is not None and published_at <= now - get_settings().grace
+    if is_old and new.object != page.object:
+        fields["previous_object"] = page.object
 
     if new.is_changed:
         # Clocks differ and may be set back: other bytes must never have a Last-Modified

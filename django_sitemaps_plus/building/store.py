@@ -16,13 +16,12 @@ from django_sitemaps_plus.core.gzip import Document, inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.rendering import RenderedPage, render_page
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource, Tally
 from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.contrib_fields import aware
-from django_sitemaps_plus.sources.lines import LeftOut
+from django_sitemaps_plus.sources.lines import LASTMOD_NOW, LeftOut
 from django_sitemaps_plus.storage import object_exists, read_document, store_object
 from django_sitemaps_plus.storage.objects import is_within
 
@@ -45,7 +44,7 @@ class BuiltPage:
     entries: int = 0
     skipped: int = 0
     dropped: int = 0
-    problems: list[LeftOut | str] = field(default_factory=list)  # str: of the page
+    problems: list[LeftOut] = field(default_factory=list)
     newest: str = ""  # the latest lastmod of its entries as W3C text, or ""
     plain_size: int = 0
     gzip_size: int = 0
@@ -68,9 +67,9 @@ def build_page(page: Page, section: OpenSection, *, stores: bool = True) -> Buil
     is_now = _is_rendered_now(page, section.source, rendered, since)
     new = store_page(page, rendered.document, rendered.tally, stores=stores)
     if is_now:
-        new.problems.insert(0, RENDERED_NOW)
-        extra = {"action": "lastmod_now", "section": section.name}
-        logger.warning("section=%s %s", section.name, RENDERED_NOW, extra=extra)
+        new.problems.insert(0, LASTMOD_NOW)
+        extra = {"action": LASTMOD_NOW.action, "section": section.name}
+        logger.warning("section=%s %s", section.name, LASTMOD_NOW, extra=extra)
     return new
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from django.db import Error, OperationalError
 
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
@@ -51,7 +52,7 @@ def build_dirty_pages(build: Build, sections: Collection[int]) -> Build:
                 return build
             if pages := Page.objects.claim(sections, since=build.since):
                 if build.was_behind is None:
-                    build.was_behind = is_behind(build.site)
+                    build.was_behind = is_behind(build.site.name)
                 of_others = _build_claimed(build, pages)
                 sections = [pk for pk in sections if pk not in of_others]
             elif build.waits_for_others and Page.objects.is_being_built(sections):
@@ -165,7 +166,7 @@ def _count(build: Build, page: Page, new: BuiltPage) -> None:
     is_filling = page.high is None and new.entries >= page.entries
     if page.built and not is_filling:
         limit = build.open(page.section).source.limit
-        if may_merge(new.entries, new.plain_size, limit):
+        if may_merge(new.entries, new.plain_size, limit, get_settings().max_bytes):
             build.small.add(page.pk)
     if build.progress is not None:
         total = max(report.rendered, build.expected.get(name, 0))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from .limits import HISTORIC_BYTES, MAX_BYTES, MAX_ENTRIES
+from .limits import MAX_ENTRIES
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _BIGGEST = (1 << 63) - 1
@@ -111,13 +111,10 @@ def split_step(rows: int, limit: int, *, is_last: bool) -> int:
     return -(-rows // pieces)
 
 
-def may_merge(
-    entries: int, size: int, limit: int, *, is_historic: bool = False
-) -> bool:
+def may_merge(entries: int, size: int, limit: int, max_bytes: int) -> bool:
     """Return whether two neighbours hold so little that one page will do.
 
     Half of what a page may hold is left for more to come, or it would split again.
     Entries and size, in uncompressed bytes, are those of both together.
     """
-    max_bytes = HISTORIC_BYTES if is_historic else MAX_BYTES
     return entries < limit // 2 and size < max_bytes // 2

@@ -31,9 +31,8 @@ from django_sitemaps_plus.core.validation import Checker, Fault, File, Problem
 from django_sitemaps_plus.core.validation.entries import read_url
 from django_sitemaps_plus.core.validation.reader import read_text
 from django_sitemaps_plus.models import INDEX, Page, Section
-from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.site_urls import index_urls, page_url
-from django_sitemaps_plus.sources.lines import printable
+from django_sitemaps_plus.sources.lines import LASTMOD_NOW, printable
 
 #: Seconds for each step of an answer.
 STEP_SECONDS = 10
@@ -251,11 +250,11 @@ class Audit:
 
         # The last build of a page found whether its lastmods are no news.
         pages = Page.objects.active().filter(section__site=self._site.name)
-        rows = pages.filter(problems__0=RENDERED_NOW)
+        rows = pages.filter(problems__0__action=LASTMOD_NOW.action)
         with suppress(Error):  # all may be served live, before our tables are made
             for section, number in rows.values_list("section__name", "number"):
                 url = page_url(section, number, self._site)
-                self._inspection.report(url, "lastmod-now", RENDERED_NOW)
+                self._inspection.report(url, "lastmod-now", str(LASTMOD_NOW))
 
     def _fetch(self, url: str) -> Iterator[bytes]:
         self._check_robots(url)

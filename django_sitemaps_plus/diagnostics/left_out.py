@@ -17,7 +17,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
-from django_sitemaps_plus.sources.lines import LeftOut
+from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .problem import Item, Problem, rebuilt, shortened
 from .status import SectionStatus
@@ -122,10 +122,10 @@ def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
     rows = pages.values_list(F("section__name"), "problems")
     for section, problems in rows[:MAX_PAGES]:
         for problem in problems:
-            # Notes are texts. Other versions may store other keys: they are counted.
+            # Other versions may store other keys: such rows are counted.
             with suppress(TypeError):
                 found = LeftOut(**problem)
-                if found.action != "value_doubted":
+                if found.action not in NOTES:
                     yield section, found
 
 

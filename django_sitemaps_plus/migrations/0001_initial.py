@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                             ("key", "key"),
                             ("range", "range"),
                             ("related", "related"),
-                            ("audit", "audit"),
+                            ("unknown", "unknown"),
                         ],
                         max_length=8,
                     ),

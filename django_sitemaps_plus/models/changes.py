@@ -17,7 +17,7 @@ class Change(Row):
         KEY = "key", "key"  # low is the key of a row
         RANGE = "range", "range"  # the keys from low to high, both included
         RELATED = "related", "related"  # low leads to rows, by the way that high names
-        AUDIT = "audit", "audit"  # of rows that are unknown: look at all pages
+        UNKNOWN = "unknown", "unknown"  # any rows: all pages are compared
 
     section = models.CharField(max_length=64)
     kind = models.CharField(max_length=8, choices=Kind)

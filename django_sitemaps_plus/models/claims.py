@@ -54,7 +54,7 @@ BATCH_PAGES = 8
 LONGEST_PAUSE = 3_600.0
 
 #: How long a page that several builders died of is left alone.
-LONG_PAUSE = timedelta(days=1)
+PAUSE_AFTER_DEATHS = timedelta(days=1)
 
 #: The fields of a page that nothing is known against: as if it were tried first.
 UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
@@ -154,13 +154,13 @@ class PageClaimQuerySet(RowQuerySet[M]):
         A page that was claimed in vain before is taken alone: if it kills its builder,
         no other page is left alone for that.
         """
-        free = (tuple(sections), get_settings().lease)
+        shape = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}
         token = secrets.token_hex(16)
-        while found := self.free(*free, **earlier):
-            pages = [page for page in found if not page.attempts] or found[:1]
+        while free := self.free(*shape, **earlier):
+            pages = [page for page in free if not page.attempts] or free[:1]
             keys = [page.pk for page in pages]
-            taken = self.taken(*free, pages=keys, token=token, **earlier)
+            taken = self.taken(*shape, pages=keys, token=token, **earlier)
             if taken < len(pages):
                 pages = self.with_token(token=token)
             else:
@@ -260,7 +260,7 @@ class PageClaimQuerySet(RowQuerySet[M]):
         free = self.claimable(since, lease).filter(section__in=sections)
         # The pause is written before the attempt, since a builder that dies of it
         # writes nothing; and first, since MariaDB reads columns as they are by then.
-        is_last = When(deaths__gte=MAX_DEATHS - 1, then=Now() + LONG_PAUSE)
+        is_last = When(deaths__gte=MAX_DEATHS - 1, then=Now() + PAUSE_AFTER_DEATHS)
         values = {
             "not_before": Case(is_last, default=Value(None)),
             "token": token,

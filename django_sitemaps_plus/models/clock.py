@@ -37,14 +37,14 @@ class Now(functions.Now):
 
 
 def now_sql(connection: Any) -> str:
-    """Return the same for a statement that is written by hand, and has parameters."""
+    """Return the SQL of :class:`Now`, for a handwritten statement with parameters."""
     now: Any = Now()
     sql: str = getattr(now, f"as_{connection.vendor}", now.as_sql)(None, connection)[0]
     return sql
 
 
 def utc_offset(connection: Any) -> int:
-    """Return by how many seconds the times of a database are before UTC at present."""
+    """Return the seconds to add to UTC for the times that a database keeps."""
     if connection.vendor == "postgresql":
         return 0  # it knows zones, and Django tells it which
     offset = datetime.now(ZoneInfo(connection.timezone_name)).utcoffset()

@@ -38,7 +38,7 @@ def hash_target(target: str) -> str:
 
 
 def forget_hosts(site: str, hosts: Collection[str]) -> None:
-    """Delete what waits for hosts that a site has left, and why they are parked."""
+    """Delete deliveries to hosts that a site has left, and what is known of these."""
     Delivery.objects.filter(site=site, host__in=hosts).remove_all()
     EngineHost.objects.filter(site=site, host__in=hosts).remove_all()
 

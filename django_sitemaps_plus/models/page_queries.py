@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce
@@ -20,6 +20,15 @@ _SERVED = (
     *("section", "number", "low", "high", "wanted", "built", "object", "published_at"),
     *("plain_hash", "gzip_hash", "plain_size", "gzip_size"),
 )
+
+
+class Owner(NamedTuple):
+    """The page that owns a key, by one query, so that all of it belongs together."""
+
+    page: int
+    plan_version: int
+    has_next: bool  # whether there is a next plan
+    is_deployed: bool  # whether a deploy has marked the page
 
 
 class PageQueries(PageClaimQuerySet[M]):
@@ -105,15 +114,11 @@ class PageQueries(PageClaimQuerySet[M]):
             unbuilt=Count("pk", filter=Q(built=0)),
         )
 
-    def owner(self, section: int, key: int) -> tuple[int, int, bool, int] | None:
-        """Return the page that owns an integer, and the version of the plan.
-
-        Then whether there is a next plan, and whether a deploy has marked the page. By
-        one query, so that they belong together. None where bounds are not integers.
-        """
+    def owner(self, section: int, key: int) -> Owner | None:
+        """Return the page that owns an integer; None where bounds are not integers."""
         found = self.owners_from_below(section=section, key=key)
         found = found or self.first_owners(section=section, key=key)
-        return found[0] if found else None
+        return Owner(*found[0]) if found else None
 
     @prepared
     def owners_from_below(self, *, section: Any, key: Any) -> Rows:

@@ -13,18 +13,11 @@ from django.db.models import Case, F, When
 from django_sitemaps_plus.cache import forget, recall, remember
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.dates import W3C_LENGTH
-from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 
 from .base import Row
 from .claims import Hold, State
 from .page_queries import PageQueries
 from .sections import Section
-
-#: The entry of ``problems`` of a page whose lastmods are no news.
-RENDERED_NOW = (
-    "each lastmod is the time at which the page was rendered, as in the version "
-    "before, so engines are not notified of it: give the time of the last change"
-)
 
 #: Pages by the name of their section: of each the section, number and lastmod.
 Listed: TypeAlias = dict[str, list[tuple[Any, int, str]]]
@@ -92,8 +85,7 @@ class Page(Row):
 
     #: Name in storage; "" for a page without entries.
     object = models.CharField(max_length=300, blank=True)
-    #: The last one that was replaced after it had stood for longer than the grace, or
-    #: that no prune lists, since it was stored before its database had a namespace.
+    #: The last one that was replaced after it had stood for longer than the grace.
     previous_object = models.CharField(max_length=300, blank=True)
     entries = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)  # rows that could not be listed
@@ -103,7 +95,7 @@ class Page(Row):
     gzip_size = models.PositiveBigIntegerField(default=0)  # bytes
     plain_hash = models.CharField(max_length=64, blank=True)  # SHA-256, hexadecimal
     gzip_hash = models.CharField(max_length=64, blank=True)  # the same of the object
-    #: The lastmod in the index, as W3C text in UTC; "" for none. It never falls.
+    #: The lastmod in the index, as W3C text in UTC, or ""; it only ever rises.
     lastmod = models.CharField(max_length=W3C_LENGTH, blank=True)
     published_at = models.DateTimeField(null=True)  # when the pointer was set
 
@@ -149,7 +141,7 @@ def listed_pages(
     names = {pk: name for pk, name, _ in sections}
     ids = tuple(sorted(names))
     unbuilt = tuple([pk for pk in ids if is_live and names[pk] in registered])
-    most = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
+    most = get_settings().max_sitemaps
     first = max(number - 1, 0) * most
     rows = Page.objects.index_rows(ids, unbuilt, first, first + most)
     positions = [] if rows or number else Page.objects.first_position(ids, unbuilt)

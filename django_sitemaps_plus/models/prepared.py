@@ -57,7 +57,7 @@ def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
     and returns their number. Filters that were chained before it do not count.
     Positional arguments shape the query: they are hashable, and it is compiled anew for
     each set of them. Keyword arguments are bound each time: the method gets each as a
-    :class:`Parameter`, or as a list of these. It depends on nothing else.
+    :class:`Parameter`, or as a list of these. Nothing else may decide the query.
 
     Raises:
         ValueError: an UPDATE needs columns of other tables.

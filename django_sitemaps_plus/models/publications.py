@@ -45,9 +45,7 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
         given_up = Q(claimed_at__lte=Now() - get_settings().lease)
         return self.filter(Q(claimed_at=None) | given_up)
 
-    def claim_each(
-        self, site: str, until: float | None = None
-    ) -> Iterator[Publication]:
+    def claim_each(self, site: str, until: float) -> Iterator[Publication]:
         """Claim those of a site one by one, until a time of the monotonic clock."""
         seen: set[int] = set()
         order = F("claimed_at").asc(nulls_first=True)  # those that failed come last
@@ -56,7 +54,7 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
             batch = rows.free().order_by(order, "id")[:BATCH_PUBLICATIONS]
             new = [row for row in batch if row.pk not in seen]
             for publication in new:
-                if until is not None and time.monotonic() >= until:
+                if time.monotonic() >= until:
                     return
                 seen.add(publication.pk)
                 if self.free().filter(pk=publication.pk).update(claimed_at=Now()):

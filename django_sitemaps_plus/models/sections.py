@@ -34,7 +34,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
     """Sections by what is known of them."""
 
     def planned(self) -> SectionQuerySet:
-        """Return those that have pages."""
+        """Return the sections that have pages."""
         return self.filter(_has_pages(OuterRef("pk")))
 
     def forget(self, **others: Any) -> None:
@@ -68,7 +68,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
             self.filter(pk=row.pk).update(fault=error[:2_000], fault_since=since)
 
     def lock(self, sections: Iterable[int]) -> None:
-        """Lock some, in the order of their keys, until the transaction ends.
+        """Lock sections, in the order of their keys, until the transaction ends.
 
         Code that changes several pages at once does so first, so that no two processes
         wait for each other's pages.
@@ -79,34 +79,34 @@ class SectionQuerySet(RowQuerySet["Section"]):
         if connection.features.has_select_for_update:
             self.locked(sections=keys)
         else:
-            # SQLite refuses at once who reads first and then finds another at work, but
-            # lets who begins with a write wait.
+            # SQLite lets a transaction wait that begins with a write. Another that has
+            # read first fails at once where a writer is at work.
             self.touched(sections=keys)
 
     @prepared
     def listable(self, site: str, registered: tuple[str, ...]) -> Rows:
-        """Return key, name and next number of those whose pages an index may list."""
+        """Return key, name and next number of sections that an index may list."""
         recent = Q(missing_since__gt=Now() - MISSING_GRACE) | Q(missing_since=None)
         known = self.filter(Q(name__in=registered) | recent, site=site)
         return known.exclude(name=INDEX).values_list("pk", "name", "next_number")
 
     @prepared
     def unregistered(self, site: str, registered: tuple[str, ...]) -> Rows:
-        """Return the names of those that are no longer registered, and have pages."""
+        """Return the names of sections that are unregistered by now, and have pages."""
         rows = self.filter(site=site).exclude(name__in=[INDEX, *registered])
         # A section that was pruned has no pages, and is past.
         return rows.filter(_has_pages(OuterRef("pk"))).values_list("name")
 
     @prepared
     def with_plan(self, *, site: Any, name: Any) -> Rows:
-        """Return one with the database's time, and whether a next plan is made."""
+        """Return a section with the database's time, and whether it has a next plan."""
         has_next = _has_pages(OuterRef("pk"), state=State.NEXT)
         found = {"now": Now(), "has_next": has_next}
         return self.filter(site=site, name=name).annotate(**found)
 
     @prepared
     def unsettled(self, *, section: Any) -> Rows:
-        """Return one that is held, or whose next plan or pages wait for a decision."""
+        """Return a section if it, its next plan or pages wait to be judged."""
         # An Exists for each, so that an index finds it.
         has_next = _has_pages(section, state=State.NEXT)
         has_held = _has_pages(section, state=State.ACTIVE, hold=Hold.HELD)
@@ -115,24 +115,24 @@ class SectionQuerySet(RowQuerySet["Section"]):
 
     @prepared
     def plan_versions(self, *, section: Any) -> Rows:
-        """Return the version of the plan of one."""
+        """Return the version of the plan of a section."""
         return self.filter(pk=section).values_list("plan_version")
 
     @prepared
     def locked_version(self, *, section: Any, version: Any) -> Update:
-        """Lock one whose plan has a version; return the number of rows."""
+        """Lock a section if its plan has a version; return the number of rows."""
         same = self.filter(pk=section, plan_version=version)
         return same, {"plan_version": version}
 
     @prepared
     def locked(self, *, sections: Any) -> Rows:
-        """Return the keys of some, which are locked in their order."""
+        """Lock sections in the order of their keys; return the keys."""
         rows = self.filter(pk__in=sections).order_by("pk")
         return rows.select_for_update().values_list("pk")
 
     @prepared
     def touched(self, *, sections: Any) -> Update:
-        """Lock some by a write that changes nothing; return the number of rows."""
+        """Lock sections by a write that changes nothing; return the number of rows."""
         return self.filter(pk__in=sections), {"plan_version": F("plan_version")}
 
     @prepared
@@ -142,13 +142,13 @@ class SectionQuerySet(RowQuerySet["Section"]):
 
     @prepared
     def peaks(self, *, section: Any) -> Rows:
-        """Return what the guard knows of one: its peaks, and what it has lost."""
+        """Return what the guard knows of a section: its peaks, and what it has lost."""
         peaks = ("peak", "earlier_peak", "lost_entries")
         return self.filter(pk=section).values_list(*peaks)
 
     @prepared
     def note_lost(self, *, section: Any, total: Any) -> Update:
-        """Note how many entries one has lost."""
+        """Note how many entries a section has lost."""
         return self.filter(pk=section), {"lost_entries": total}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,12 +29,12 @@ from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Page, Publication, Section, has_subscribers
 from django_sitemaps_plus.models.base import as_django_errors
 from django_sitemaps_plus.models.claims import heartbeat, keep
-from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import Tally
+from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
@@ -55,7 +56,7 @@ FEW_PAGES = 4
 _POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
 
 
-def relay(until: float | None = None) -> list[str]:
+def relay(until: float = math.inf) -> list[str]:
     """Work out which URLs publications changed, queue them for engines, send signals.
 
     One process at a time relays a publication, and deletes it at the end. So after a
@@ -114,14 +115,15 @@ def _relay(publication: Publication) -> list[str]:
             pairs = ((kind, url) for kind in kinds for url in getattr(changed, kind))
             while some := list(islice(pairs, BATCH_URLS)):
                 heartbeat()
-                part = Diff(*([url for kind, url in some if kind == k] for k in kinds))
+                urls = {it: [url for kind, url in some if kind == it] for it in kinds}
+                part = Diff(**urls)
                 if publication.moves_only and part.updated:
                     # Lastmods moved by a deploy, or by edits announced by their keys.
                     _send(publication, Diff(updated=part.updated), announce=False)
                     part = replace(part, updated=[])
                 if publication.announce:
-                    urls = [*part.added, *part.updated, *part.removed]
-                    want_urls(urls, publication.at)
+                    moved = [*part.added, *part.updated, *part.removed]
+                    want_urls(moved, publication.at)
                 if part:
                     _send(publication, part, announce=publication.announce)
     except LostObjectError as error:
@@ -166,7 +168,7 @@ def publication_diff(publication: Publication) -> Diff:
     # Lastmods of one minute may be no news; the usual case takes no query.
     if moments and max(moments) - min(moments) <= timedelta(minutes=1):
         pages = Page.objects.filter(section=publication.section_id, object=new[0])
-    if any(RENDERED_NOW in it for it in pages.values_list("problems", flat=True)):
+    if pages.filter(problems__0__action=LASTMOD_NOW.action).exists():
         return diff(
             lambda: map(entry_lines.without_lastmods, map(read, old)),
             lambda: map(entry_lines.without_lastmods, map(read, new)),
@@ -191,7 +193,7 @@ def _saved_urls(publication: Publication) -> list[str]:
         return sorted({url for line in lines for url in entry_lines.urls_in(line)})
 
 
-def relay_saves(until: float | None = None) -> list[str]:
+def relay_saves(until: float = math.inf) -> list[str]:
     """Take the saves of sections that are not built, then :func:`relay`."""
     failures = list[str]()
     for name in list(registry) if has_subscribers() else ():

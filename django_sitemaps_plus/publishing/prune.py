@@ -92,7 +92,8 @@ def prune(
     work.remove_changes()
     work.remove_deliveries()
     work.remove_figures()
-    logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
+    if not is_dry_run:
+        logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
     if work.failures:
         first, *others = work.failures
         more = f" (and {len(others)} more failures)" if others else ""
@@ -136,15 +137,13 @@ class _Prune:
     def remove_objects(self, section: Section) -> None:
         """Remove the objects of a section that no row names, once they are old.
 
-        Before the first build gives the database a namespace, objects may be those of
-        another database.
+        Until the first build gives the database a namespace, it has none.
         """
         if not section.namespace:
             return
         stored = objects.list_objects(section.name, section.namespace)
         unreferenced, replaced = _unreferenced(section.name, stored, self.before)
         self.report.waiting += len(replaced)
-        self._remove_former(section)
         failures = 0
         for name in unreferenced - replaced:
             # An object that was replaced at a younger age than the grace was stored
@@ -175,36 +174,16 @@ class _Prune:
         if section.name == INDEX and tree is not None:
             remove_unfinished(tree.root, self.before)
 
-    def _remove_former(self, section: Section) -> None:
-        """Remove what pages showed before their database had a namespace.
-
-        A copy leaves it alone: it belongs to the original as well.
-        """
-        if section.namespace.startswith(objects.COPY):
-            return
-        pages = section.pages.exclude(previous_object="")
-        past = pages.filter(published_at__lte=self.before)
-        for key, name in past.values_list("pk", "previous_object"):
-            if objects.has_no_namespace(name) and not _is_named(name):
-                with self.going_on():
-                    self.report.objects += 1
-                    if not self.is_dry_run:
-                        delete_object(name)
-                        rows = pages.filter(pk=key, previous_object=name)
-                        rows.update(previous_object="")
-
     def remove_pages(self) -> None:
         """Remove pages that were merged or replaced, and served for long enough."""
         sections = list(Section.objects.filter(site=self.site.name))  # not joined
         retired = Page.objects.filter(section__in=sections, state=State.RETIRED)
-        self.report.pages += self._delete_pages(
-            retired.filter(retired_at__lt=self.before)
-        )
+        self.report.pages += self._delete(retired.filter(retired_at__lt=self.before))
         for section in self._gone_sections().filter(pages__isnull=False).distinct():
             self._remove_section(section)
         if self.report.pages and not self.is_dry_run:
             with self.going_on():
-                hide_unknown(self.site)
+                hide_unknown()
 
     @retried
     def _remove_section(self, section: Section) -> None:
@@ -217,7 +196,7 @@ class _Prune:
             Section.objects.lock([section.pk])
             if not self._gone_sections().filter(pk=section.pk).exists():
                 return
-            pages = self._delete_pages(section.pages.all())
+            pages = self._delete(section.pages.all())
             if not self.is_dry_run:
                 Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
                 Section.objects.filter(pk=section.pk).forget()
@@ -261,22 +240,6 @@ class _Prune:
         old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
 
-    def _delete_pages(self, pages: RowQuerySet[Page]) -> int:
-        """Delete pages, and what they showed before there was a namespace."""
-        names = pages.exclude(section__namespace__startswith=objects.COPY)
-        former = {
-            name
-            for pair in names.values_list("object", "previous_object")
-            for name in pair
-            if objects.has_no_namespace(name)
-        }
-        deleted = self._delete(pages)
-        for name in former if not self.is_dry_run else ():
-            if not _is_named(name):
-                with self.going_on():
-                    delete_object(name)
-        return deleted
-
     def _delete(self, rows: RowQuerySet[Any]) -> int:
         return rows.count() if self.is_dry_run else rows.remove_all()
 
@@ -312,14 +275,6 @@ def _unreferenced(
         if number not in claimed and _last_part(name) not in named
     }
     return unreferenced, {name for name in unreferenced if _last_part(name) in replaced}
-
-
-def _is_named(name: str) -> bool:
-    """Return whether a page shows an object, or subscribers are to hear of it."""
-    if Page.objects.filter(object=name).exists():
-        return True
-    rows = Publication.objects.values_list("old", "new")
-    return any([name in [*old, *new] for old, new in rows])
 
 
 def _last_part(name: str) -> str:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F
 
-from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, Section, State, own_alias
 from django_sitemaps_plus.models.base import retried
@@ -89,17 +88,17 @@ def show(pages: Collection[int]) -> None:
     new = {pk for pk in indexes if not tree.shows(pointers[pk].name)}
     _settle(tree, {pk: pointer for pk, pointer in pointers.items() if pk not in new})
     if indexes - new:
-        _hide_empty(tree, sample_site())
+        _hide_empty(tree)
 
 
-def is_behind(site: Site) -> bool:
+def is_behind(site: str) -> bool:
     """Return whether names may be behind their pages, before a build."""
     # Each flip makes the index dirty, and the index is built after the names have
     # changed. So a dirty index means that a builder was killed, failed or is at work.
-    return bool(Page.objects.dirty_index(site.name))
+    return bool(Page.objects.dirty_index(site))
 
 
-def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool:
+def look_after(indexes: Iterable[Page], *, was_behind: bool) -> bool:
     """Call :func:`repair` where names were behind or may be wrong, or it is time."""
     tree = public_tree()
     if tree is None:
@@ -112,17 +111,17 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
         for index in indexes
         if index.object
     ]
-    return (is_due or not all(shown)) and repair(site)
+    return (is_due or not all(shown)) and repair()
 
 
-def repair(site: Site) -> bool:
-    """Correct the public names of a site; return if damage has made pages dirty."""
-    tree = _own_tree(site)
+def repair() -> bool:
+    """Correct the public names of the site; return if damage has made pages dirty."""
+    tree = _own_tree()
     if tree is None:
         return False
     files = tree.files()  # before the rows, so that no name is newer than its row
     served = Page.objects.exclude(state=State.NEXT).exclude(object="")
-    rows = served.filter(section__site=site.name).values_list("pk", *_COLUMNS)
+    rows = served.filter(section__site=tree.site).values_list("pk", *_COLUMNS)
     pointers = {pk: Pointer(*columns) for pk, *columns in rows}
     others = set(map(without_suffix, files))
     others -= {pointer.name for pointer in pointers.values()}
@@ -149,23 +148,23 @@ def repair(site: Site) -> bool:
     sections = set(rows.values_list("section", flat=True))
     has_marked = bool(lost and rows.update_locked(sections, wanted=F("wanted") + 1))
 
-    _hide_others(tree, site, others)
+    _hide_others(tree, others)
     _looked_at[tree.root] = time.monotonic()
     return has_marked
 
 
-def hide_unknown(site: Site) -> None:
-    """Remove the public names that no page of a site has."""
-    if tree := _own_tree(site):
-        _hide_others(tree, site, set(map(without_suffix, tree.files())))
+def hide_unknown() -> None:
+    """Remove the public names that no page of the site has."""
+    if tree := _own_tree():
+        _hide_others(tree, set(map(without_suffix, tree.files())))
 
 
-def _own_tree(site: Site) -> PublicTree | None:
-    """Return the tree of a site, unless its names are those of another database."""
-    tree, rows = public_tree(), Section.objects.filter(site=site.name)
-    if tree is None or _is_own(tree, rows.values_list("namespace", flat=True)):
-        return tree
-    return None
+def _own_tree() -> PublicTree | None:
+    """Return the tree of the site, unless its names are those of another database."""
+    if (tree := public_tree()) is None:
+        return None
+    rows = Section.objects.filter(site=tree.site)
+    return tree if _is_own(tree, rows.values_list("namespace", flat=True)) else None
 
 
 def _is_own(tree: PublicTree, namespaces: Iterable[str]) -> bool:
@@ -203,11 +202,13 @@ def _settle(
     while pointers:
         with deferred_flush():
             for pk, pointer in pointers.items():
-                is_shown = _show(tree, pointer, hides=hides, checks=checks)
-                (lost.discard if is_shown else lost.add)(pk)
+                if _show(tree, pointer, hides=hides, checks=checks):
+                    lost.discard(pk)
+                else:
+                    lost.add(pk)
         now = _pointers_of(pointers)
         if pointers.keys() - now.keys():  # pages that are removed by now
-            repair(sample_site())
+            repair()
         pointers = {pk: p for pk, p in now.items() if p != pointers[pk]}
     return lost
 
@@ -235,23 +236,23 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, checks: bool) -> b
     return True
 
 
-def _hide_empty(tree: PublicTree, site: Site) -> None:
+def _hide_empty(tree: PublicTree) -> None:
     """Hide the pages without entries, which no index lists."""
-    if empty := [pk for (pk,) in Page.objects.empty(site=site.name)]:
+    if empty := [pk for (pk,) in Page.objects.empty(site=tree.site)]:
         _settle(tree, _pointers_of(empty), hides=True)
 
 
-def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
+def _hide_others(tree: PublicTree, names: set[str]) -> None:
     """Hide names that no page has, and those of pages that no index lists any more."""
     if not names:
         return
-    pages = Page.objects.exclude(state=State.NEXT).filter(section__site=site.name)
+    pages = Page.objects.exclude(state=State.NEXT).filter(section__site=tree.site)
     rows = pages.values_list("section__name", "number")
     for name in names - {page_name(*row) for row in rows}:
         logger.info("No page has the public name %s, so it is removed", name)
         tree.hide(name)
-    if not is_behind(site):
-        _hide_empty(tree, site)
+    if not is_behind(tree.site):
+        _hide_empty(tree)
 
 
 @retried  # an error here would let the flip, which is committed, be tried again

@@ -61,6 +61,7 @@ class PublicTree:
 
     def __init__(self, storage: FileSystemStorage, site: str) -> None:
         self.storage = storage
+        self.site = site
         self.root = self._top = Path(storage.path(PUBLIC))
         if site != DEFAULT_SITE:
             self.root /= site

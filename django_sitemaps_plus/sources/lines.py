@@ -41,6 +41,10 @@ _MESSAGES = {
     "value_dropped": "{0.row} listed without {0.field}: {0.reason}",
     "row_repeated": "{0.row} listed once: {0.reason}",
     "value_doubted": "{0.row} is listed with {0.reason}",
+    "lastmod_now": (
+        "each lastmod is the time at which the page was rendered, as in the version "
+        "before, so engines are not notified of it: give the time of the last change"
+    ),
 }
 
 
@@ -64,14 +68,14 @@ _UNNAMED = RowName("")
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A row or a value that a page leaves out, as the page stores it."""
+    """A row or a value that a page leaves out, or a note on it, as the page has it."""
 
     action: str  # of the log
-    row: str
-    model: str  # its label; "" where the row is of no model, or its key is not known
-    key: str
-    field: str  # what the entry goes without; "location": the whole row
-    reason: str
+    row: str = ""
+    model: str = ""  # its label; "" where the row is of no model, or has no known key
+    key: str = ""
+    field: str = ""  # what the entry goes without; "location": the whole row
+    reason: str = ""
 
     def __str__(self) -> str:
         return _MESSAGES[self.action].format(self)
@@ -79,6 +83,13 @@ class LeftOut:
     def stored(self, most: int) -> dict[str, str]:
         """Return the fields as JSON takes them, each of at most so many characters."""
         return {name: text[:most] for name, text in asdict(self).items()}
+
+
+#: The note on a page whose lastmods are no news.
+LASTMOD_NOW = LeftOut("lastmod_now")
+
+#: Actions of notes: nothing is left out.
+NOTES = ("value_doubted", LASTMOD_NOW.action)
 
 
 @dataclass(slots=True)

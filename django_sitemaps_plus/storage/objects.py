@@ -43,7 +43,6 @@ _PAGE = re.compile(r"[0-9]{1,9}")
 
 #: The namespace of a copied database begins with this.
 COPY = "copy-"
-_NAMESPACE = re.compile(rf"(?:{COPY})?[0-9a-f]{{16}}")
 
 # Characters of sections' names that stay out of the names of directories.
 _UNSAFE = re.compile(r"[^a-z0-9_-]")
@@ -90,11 +89,6 @@ def directory_name(section: str, number: int, namespace: str) -> str:
 def is_within(name: str, namespace: str) -> bool:
     """Return whether an object is in a namespace; a storage may put a prefix first."""
     return namespace in ("", *name.split("/")[-4:-3])
-
-
-def has_no_namespace(name: str) -> bool:
-    """Return whether an object was stored before its database had a namespace."""
-    return bool(name) and not any(map(_NAMESPACE.fullmatch, name.split("/")[-4:-3]))
 
 
 def store_object(

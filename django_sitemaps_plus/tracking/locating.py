@@ -122,12 +122,12 @@ def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
     rows = []
     for key in keys:
         row = Page.objects.owner(section.pk, int(key))
-        if row is None or row[2]:
+        if row is None or row.has_next:
             return None
         rows.append(row)
     # The first version: the plan may have changed before the others were asked for.
-    version, pages = rows[0][1], frozenset([row[0] for row in rows])
-    deployed = [key for key, row in zip(keys, rows, strict=True) if row[3]]
+    version, pages = rows[0].plan_version, frozenset([row.page for row in rows])
+    deployed = [key for key, row in zip(keys, rows, strict=True) if row.is_deployed]
     return Located(version, pages, deployed)
 
 

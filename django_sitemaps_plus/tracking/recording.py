@@ -21,7 +21,7 @@ from django_sitemaps_plus.sources import querysets, reader_of
 from .databases import savepoint
 from .known import is_read
 from .relations import rows_of
-from .watching import Row, Watched
+from .watching import NewChange, Watched
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ def record_relations(
     if not action.startswith("post_"):
         return
     using = using or _database(instance)
-    rows: list[Row] = []
+    rows: list[NewChange] = []
     for watched in relations:  # one of a model with itself may begin at both ends
         if not is_read(watched.section, using):
             continue
@@ -101,7 +101,7 @@ def record_relations(
         if not watched.is_of(model):
             continue
         if pk_set is None:
-            rows.append((watched.section, Change.Kind.AUDIT, "", ""))
+            rows.append((watched.section, Change.Kind.UNKNOWN, "", ""))
         else:
             rows += [watched.row(pk) for pk in pk_set]
     insert(using, list(dict.fromkeys(rows)))
@@ -111,13 +111,13 @@ def _database(instance: Model) -> str:
     return instance._state.db or router.db_for_write(type(instance), instance=instance)
 
 
-def _rows(watchers: Iterable[Watched], instance: Model) -> list[Row]:
+def _rows(watchers: Iterable[Watched], instance: Model) -> list[NewChange]:
     values = [(it, getattr(instance, it.attribute)) for it in watchers]
     # A child in a fixture has only the link to its parent, whose row is saved as well.
     return [watched.row(value) for watched, value in values if value is not None]
 
 
-def insert(using: str, rows: Sequence[Row]) -> None:
+def insert(using: str, rows: Sequence[NewChange]) -> None:
     """Insert changes of sections that are read."""
     if not rows:
         return
@@ -162,7 +162,7 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
         if listed is None:
             continue
 
-        changes: list[Row] = [(name, kind.AUDIT, "", "")]
+        changes: list[NewChange] = [(name, kind.UNKNOWN, "", "")]
         if space is not None:
             keys = querysets.keys_of(listed, space.key)
             few = list(keys[: SINGLE_KEYS + 1])

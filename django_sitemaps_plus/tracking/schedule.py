@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from functools import partial
 from typing import Any
 
 from django.db.models import DateTimeField, F, Q, QuerySet
@@ -45,7 +43,7 @@ def notice(section: OpenSection) -> None:
     """Make dirty what has changed since the last time, cheapest way first."""
     row, source = section.row, section.source
     with section.reading():
-        look_back(section, partial(take_changes, section))
+        look_back(section)
         mark_scheduled(section)
 
         if source.max_age is not None:
@@ -63,9 +61,7 @@ def notice(section: OpenSection) -> None:
             end_grace(row)  # last: a crash in between marks twice
 
 
-def look_back(
-    section: OpenSection, take_recorded: Callable[[], Collection[Any]] = frozenset
-) -> None:
+def look_back(section: OpenSection) -> None:
     """Mark the pages of rows whose lastmod is new, and those of recorded changes.
 
     The first time nothing is marked: its pages have just been planned. Changes are
@@ -77,7 +73,7 @@ def look_back(
     if isinstance(source, ModelSource) and (field := indexed_lastmod(source)):
         rows = _RowsByLastmod(source, field.name, not isinstance(field, DateTimeField))
         look = rows.look(row)
-    marked = take_recorded()
+    marked = take_changes(section)
     if rows is None or look is None:
         return
 

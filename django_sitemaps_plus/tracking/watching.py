@@ -29,7 +29,7 @@ from . import relations
 #: when a save is limited to some fields: while Django starts, tables may be missing.
 Columns = Callable[[], frozenset[str] | None]
 
-Row = tuple[str, str, str, str]  # section, kind, low, high
+NewChange = tuple[str, str, str, str]  # section, kind, low, high
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Watched:
     deletion: Change.Kind | None = None
     columns: Columns = _all
 
-    def row(self, value: Any) -> Row:
+    def row(self, value: Any) -> NewChange:
         """Return the change of an object that has a value in that attribute."""
         return self.section, str(self.kind), str(value), self.way
 
@@ -127,7 +127,7 @@ def _watched(name: str, source: Source) -> Iterator[_Pair]:
             # Rows of a deleted object cannot be found any more, unless it holds their
             # key; those under a row of a tree are deleted with it, each by a signal.
             deletion = (
-                kind.AUDIT if tracks and not relations.is_tree(source, way) else None
+                kind.UNKNOWN if tracks and not relations.is_tree(source, way) else None
             )
             if tracks and way.to_saved and (held := relations.holder(way)):
                 last = Watched(name, None, model, *held, kind.RELATED, names)

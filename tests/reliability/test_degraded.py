@@ -14,8 +14,8 @@ from django.test import Client
 
 from django_sitemaps_plus import cache as cached
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import replan
-from django_sitemaps_plus.models import Page, pages
+from django_sitemaps_plus.core import limits
+from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.serving import robots_txt
 from tests.support import key_files
 from tests.support.faults import fail_queries
@@ -76,8 +76,7 @@ def site(sections, configure, monkeypatch) -> None:
 
     The first index has no place for all of them, so there is a second.
     """
-    for module in (replan, pages):
-        monkeypatch.setattr(module, "MAX_ENTRIES", 1)
+    monkeypatch.setattr(limits, "MAX_ENTRIES", 1)
     configure(
         LIVE_CACHE_SECONDS=60,
         ROBOTS={"RULES": {"DISALLOW": "/admin/"}},

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -28,11 +27,10 @@ from hypothesis.stateful import (
 )
 from lxml import etree
 
-from django_sitemaps_plus import ModelSource, Route, notify_changed, rendering
+from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import site_named
-from django_sitemaps_plus.core import key_ranges
-from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.models import Change, Page, Section, State
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
@@ -386,10 +384,7 @@ def test_after_any_history_the_pages_list_the_table(
         SITES={name: {"BASE_URL": origin} for name, origin in SITES.items()},
         AUDIT_BUDGET_SECONDS=600,
     )
-    # Not those of the index, which lists more pages than are usual.
-    small = partial(write_document, max_bytes=MAX_BYTES)
-    monkeypatch.setattr(rendering, "write_document", small)
-    monkeypatch.setattr(key_ranges, "MAX_BYTES", MAX_BYTES)
+    monkeypatch.setattr(limits, "MAX_BYTES", MAX_BYTES)
     monkeypatch.setattr(History, "key", key)
     History.counts.clear()
     # The same histories each time, and not made shorter, but with SOAK.

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.publishing.sync import repair
 
@@ -55,7 +54,7 @@ def wrong_end(options: dict[str, Any], media: Path) -> list[str]:
     just_looked()
     build(**options)
     wrong = unpublished() + [it for it in unlike_pages(media) if not is_harmless(it)]
-    repair(get_site())
+    repair()
     return wrong + unlike_pages(media)
 
 

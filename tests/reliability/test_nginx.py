@@ -12,7 +12,6 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.sync import repair
 from tests.support.servers.nginx import start_nginx
@@ -105,7 +104,7 @@ class TestHowTo:
     def test_time_is_that_of_the_view(self, web, client):
         """As soon as the view says one."""
         Page.objects.update(published_at="2026-01-01T12:00:00Z")
-        repair(get_site())
+        repair()
         expected = "Thu, 01 Jan 2026 12:00:00 GMT"
         assert client.get(PAGE)["Last-Modified"] == expected
         assert web.get(PAGE)["Last-Modified"] == expected

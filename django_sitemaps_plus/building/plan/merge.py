@@ -40,14 +40,12 @@ def merge_small(section: OpenSection, candidates: Collection[int]) -> bool:
     rows = small.values_list("low", "high", "pk", "entries", "plain_size")
     by_low = {row[0]: row for row in rows.order_by("pk")}
 
-    pairs, is_historic = [], get_settings().historic_limits
+    pairs, max_bytes = [], get_settings().max_bytes
     for _, high, pk, entries, size in by_low.values():
         if high is None or high not in by_low:
             continue
         _, _, other, more, more_size = by_low[high]
-        is_small = may_merge(
-            entries + more, size + more_size, limit, is_historic=is_historic
-        )
+        is_small = may_merge(entries + more, size + more_size, limit, max_bytes)
         if is_small and (pk in candidates or other in candidates):
             pairs.append((pk, other))
 

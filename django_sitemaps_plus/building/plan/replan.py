@@ -11,7 +11,6 @@ from django.utils import timezone
 from django_sitemaps_plus.building.flip import Flip, record_flips, send_page_built
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core import key_ranges
-from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.models.base import atomic, retried
@@ -229,7 +228,7 @@ def add_pages(
     position = _take_numbers(index, len(ranges))
 
     # The first index is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
-    limit = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
+    limit = get_settings().max_sitemaps
     wanted = {0, *range(2, -(-(position + len(ranges)) // limit) + 1)}
     stored = set(index.pages.values_list("number", flat=True))
     Page.objects.bulk_create(
@@ -283,7 +282,7 @@ def serve_live(names: Collection[str]) -> None:
             )
     for section in Section.objects.filter(site=site.name, name__in=names):
         _remove_pages(section)
-    hide_unknown(site)
+    hide_unknown()
 
 
 @retried

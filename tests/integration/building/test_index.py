@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building import flip
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.models import INDEX, Page, Section, pages
+from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.sections import take_origin
 from django_sitemaps_plus.sites import in_force
 from tests.support.builds import build_fully
@@ -109,8 +109,7 @@ class TestOrder:
         """Return what says how many pages an index may list."""
 
         def at_most(count: int) -> None:
-            for module in (replan, pages):
-                monkeypatch.setattr(module, "MAX_ENTRIES", count)
+            monkeypatch.setattr(limits, "MAX_ENTRIES", count)
 
         return at_most
 

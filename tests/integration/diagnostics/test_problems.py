@@ -18,8 +18,7 @@ from django_sitemaps_plus.diagnostics.problem import Item, Problem
 from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
 from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.models.pages import RENDERED_NOW
-from django_sitemaps_plus.sources.lines import LeftOut
+from django_sitemaps_plus.sources.lines import LASTMOD_NOW, LeftOut
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Label, Shop
 
@@ -93,7 +92,7 @@ class TestRows:
             row("Product 3", action="row_repeated", field=""),
             row("Product 4", action="row_repeated", field=""),
             row("Product 5", action="value_doubted", field=""),
-            RENDERED_NOW,
+            asdict(LASTMOD_NOW),
             skipped=1,
             dropped=3,
         )

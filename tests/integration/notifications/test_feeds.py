@@ -8,9 +8,9 @@ import pytest
 from django.db import OperationalError
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import replan
+from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Publication, pages
+from django_sitemaps_plus.models import Delivery, Publication
 from django_sitemaps_plus.notifications import outbox
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_feeds, want_urls
@@ -199,8 +199,7 @@ ELSEWHERE = "https://shop.example"
 
 @pytest.mark.database
 def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
-    for module in (pages, replan):
-        monkeypatch.setattr(module, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(limits, "MAX_ENTRIES", 2)
     tell(console=ConsoleEngine)
     made = make_products(4)
     publish(limited(1))

@@ -19,12 +19,12 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.models import Change, Delivery, Page, Publication, Section
-from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.notifications import Batch, url_changes
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.collecting import take_changes
@@ -343,14 +343,14 @@ class TestALastmodThatIsThePresentTime:
         """Of two renderings running; what is added is submitted all the same."""
         rows = make_products(9)
         section = publish(source)
-        assert not Page.objects.filter(problems__0=RENDERED_NOW).exists()
+        assert not Page.objects.filter(problems__0__action=LASTMOD_NOW.action).exists()
         later(timedelta(hours=1))
         with hearing(urls_changed) as heard:
             rows[0].save()
             build_and_relay()
         assert changes(heard) == ([], [])
         [problems] = section.pages.filter(number=1).values_list("problems", flat=True)
-        assert problems == [RENDERED_NOW]
+        assert [it["action"] for it in problems] == [LASTMOD_NOW.action]
         with suppress(CommandError):  # the pages of products are not there
             call_command("check_sitemaps", audit=True, verbosity=0)
         assert read_findings(get_site())["counts"]["lastmod-now"] == 1
@@ -374,7 +374,7 @@ class TestALastmodThatIsThePresentTime:
                     row.save()
                 build_and_relay()
             assert sorted(changes(heard)[1]) == product_urls(range(3))
-        assert not Page.objects.filter(problems__0=RENDERED_NOW).exists()
+        assert not Page.objects.filter(problems__0__action=LASTMOD_NOW.action).exists()
 
     def test_an_edit_is_told_wherever_the_ends_of_a_page_are_cut(
         self, publish, monkeypatch

@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.db import connection, connections
 from django.test import override_settings
 
-from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.storage import get_storage
 from tests.integration.diagnostics.time import pass_time
 from tests.support.published import all_rows
 from tests.support.rows import OWN_TABLES, RowsElsewhere, make_tables
@@ -208,41 +205,6 @@ def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
             with using(other):
                 assert lost(media_root) == []
     assert namespace() == original
-
-
-def test_what_was_stored_without_a_namespace_goes_with_its_rows(
-    media_root, monkeypatch, client
-):
-    """As an older release has built it: nothing is missing meanwhile.
-
-    Nothing is pruned before there is a namespace.
-    """
-    with monkeypatch.context() as older:
-        older.setattr(building, "take_namespace", lambda new: None)
-        build()
-    former = {*Page.objects.values_list("object", flat=True)}
-    assert all([it.count("/") == 2 for it in former])
-    storage = get_storage()
-    of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
-    storage.save(of_others, ContentFile(b"of another database"))
-    prune_long_after()
-    assert storage.exists(of_others)
-    assert lost(media_root) == []
-    build()
-    assert Section.objects.exclude(namespace="").count() == 2
-    assert former == {*Page.objects.values_list("object", flat=True)}
-    assert lost(media_root) == []
-    first = Page.objects.get(section__name="products", number=1).object
-    edit(3, "edited")
-    build("--full")
-    assert lost(media_root) == []
-    assert all(map(storage.exists, former))  # a reader may be about to open one
-    prune_long_after()
-    assert not storage.exists(first)
-    assert lost(media_root) == []
-    assert storage.exists(of_others)
-    assert b"/edited/" in client.get("/sitemap-products-1.xml").content
-    assert not any(map(storage.exists, former))  # --full has stored all anew
 
 
 def test_sites_of_a_copy_share_its_namespace(sections, media_root):

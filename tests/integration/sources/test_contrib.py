@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.checks import check_sources
-from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
@@ -226,7 +226,7 @@ class TestOwnPagesThatChange:
         ways = split_ranges(page, open_section(page.section))
         assert next(ways) == [KeyRange(page.low, page.high)]
         largest = page.plain_size
-        monkeypatch.setattr(write_document, "__defaults__", (largest,))
+        monkeypatch.setattr(limits, "MAX_BYTES", largest)
         Product.objects.filter(slug="product-00003").update(slug="product-00003-x")
         (section,) = build_fully().sections
         assert len(section.errors) == 1

@@ -217,7 +217,7 @@ class TestTaking:
     ):
         """Ids are given before transactions commit; only what was read is deleted."""
         made = Product.objects.order_by("pk")
-        kind = "key" if marked == "mark_rows" else "audit"
+        kind = "key" if marked == "mark_rows" else "unknown"
         for pk in (100, 102):
             Change(pk, section="products", kind=kind, low=str(made[0].pk)).save()
         mark = getattr(collecting, marked)
@@ -374,7 +374,7 @@ class TestOutOfReach:
     def test_one_that_cannot_be_written(self, section, both, messages):
         """A replica that nobody called one: its copies are left alone."""
         rows = Change.objects.using(both)
-        rows.bulk_create([Change(section="products", kind="audit")] * 2)
+        rows.bulk_create([Change(section="products", kind="unknown")] * 2)
         with connections[both].cursor() as cursor:
             cursor.execute("PRAGMA query_only = 1")
         assert noticed(section) == []

@@ -104,7 +104,7 @@ def library():
 
 class TestAuthors:
     @pytest.mark.parametrize("source", [Watching, Dated])
-    def test_a_save_is_one_change_and_a_deletion_an_audit(
+    def test_a_save_is_one_change_and_a_deletion_concerns_any_row(
         self, publish, library, source
     ):
         """Of one that is deleted nobody can tell any more which rows it concerned."""
@@ -114,7 +114,7 @@ class TestAuthors:
         assert [row[:2] for row in recorded()] == [("related", str(one.pk))]
         assert noticed(section) == [1, 2]
         one.delete()
-        assert "audit" in [kind for kind, _, _ in recorded()]
+        assert "unknown" in [kind for kind, _, _ in recorded()]
         assert noticed(section) == [1, 2, 3, 4]
 
     def test_a_column_behind_no_declared_path_writes_nothing(self, publish, library):
@@ -490,7 +490,7 @@ def test_a_change_of_a_photo_marks_the_page_of_its_row(
     section = publish(GallerySource)
     act(photo, galleries[8])
     assert noticed(section) == pages
-    assert "audit" not in [kind for kind, _, _ in recorded()]
+    assert "unknown" not in [kind for kind, _, _ in recorded()]
 
 
 def test_what_is_deleted_without_tracking_keeps_its_fast_delete(publish, photo):

@@ -15,8 +15,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from django_sitemaps_plus import ModelSource, Route, ViewSource, planning, site_urls
-from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus import ModelSource, Route, ViewSource
+from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.serving import live
 from django_sitemaps_plus.sources import contrib as contrib_source
 from django_sitemaps_plus.sources import reading
@@ -62,7 +62,7 @@ class TestIndexAndPages:
     def test_an_index_lists_no_more_pages_than_it_may(
         self, sections, client, monkeypatch
     ):
-        monkeypatch.setattr(site_urls, "MAX_ENTRIES", 2)
+        monkeypatch.setattr(limits, "MAX_ENTRIES", 2)
         make_products(3)
         sections.register("products", limited(1))
         assert len(read_index(client.get("/sitemap.xml").content)) == 2
@@ -241,7 +241,7 @@ class TestRowsThatCome:
         """
         make_products(30)
         sections.register("products", limited(20))
-        monkeypatch.setattr(write_document, "__defaults__", (1_500,))
+        monkeypatch.setattr(limits, "MAX_BYTES", 1_500)
         crawl()  # the first look finds the pages too large
         for seconds in (0, 24 * 3_600):
             wait(seconds)
@@ -255,8 +255,7 @@ class TestRowsThatCome:
         """A crawler that has read the index finds all rows on the pages it names."""
         make_products(30)
         sections.register("products", limited(20))
-        monkeypatch.setattr(write_document, "__defaults__", (1_500,))
-        monkeypatch.setattr(planning, "MAX_BYTES", 1_500)
+        monkeypatch.setattr(limits, "MAX_BYTES", 1_500)
         assert sorted(set().union(*crawl().values())) == product_urls(range(30))
 
     def test_one_entry_that_is_too_large_is_unavailable(
@@ -265,7 +264,7 @@ class TestRowsThatCome:
         """No plan helps, so it ends, and the log says so."""
         make_products(4)
         sections.register("products", limited(4))
-        monkeypatch.setattr(write_document, "__defaults__", (150,))
+        monkeypatch.setattr(limits, "MAX_BYTES", 150)
         response = client.get(PAGE)
         assert response.status_code == 503
         assert response["Retry-After"] == "120"

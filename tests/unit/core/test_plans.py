@@ -101,9 +101,9 @@ class TestSplitting:
             pieces = [min(step, rows - at) for at in range(0, rows, step)]
             assert len(pieces) > 1
             for one, two in pairwise(pieces):
-                assert not may_merge(one + two, 0, limit)
+                assert not may_merge(one + two, 0, limit, MAX_BYTES)
                 if limit >= 40:
-                    assert not may_merge(one + two - 2, 0, limit)
+                    assert not may_merge(one + two - 2, 0, limit, MAX_BYTES)
 
 
 class TestMerging:
@@ -117,11 +117,11 @@ class TestMerging:
     def test_neighbours_under_half_of_a_page_merge(
         self, entries, neighbour, limit, merges
     ):
-        assert may_merge(entries + neighbour, 0, limit) is merges
+        assert may_merge(entries + neighbour, 0, limit, MAX_BYTES) is merges
 
     @given(LIMITS, st.integers(0, 50_000), st.integers(0, 2 * MAX_BYTES))
     def test_what_has_merged_does_not_split(self, limit, entries, size):
-        if may_merge(entries, size, limit):
+        if may_merge(entries, size, limit, MAX_BYTES):
             assert 2 * entries <= most_entries(limit)
             assert 2 * size <= MAX_BYTES
 

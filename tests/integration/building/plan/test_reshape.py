@@ -9,16 +9,14 @@ import pytest
 from django.db import models
 from django.test.utils import isolate_apps
 
-from django_sitemaps_plus import planning, rendering, site_urls
+from django_sitemaps_plus import site_urls
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core import key_ranges
-from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.models import Section, pages
+from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.builds import build_fully
@@ -47,10 +45,8 @@ SOME_BYTES = 1_000
 
 @pytest.fixture
 def small_limits(monkeypatch: Any) -> None:
-    for module in (planning, rendering, key_ranges):
-        monkeypatch.setattr(module, "HISTORIC_BYTES", SOME_BYTES)
-    for module in (replan, pages, site_urls):
-        monkeypatch.setattr(module, "HISTORIC_SITEMAPS", 3)
+    monkeypatch.setattr(limits, "HISTORIC_BYTES", SOME_BYTES)
+    monkeypatch.setattr(limits, "HISTORIC_SITEMAPS", 3)
 
 
 def shops(count):
@@ -84,8 +80,7 @@ class TestFirstPlans:
         """None is rendered for nothing, and then split, as with many languages."""
         configure(HISTORIC_LIMITS=is_historic)
         if not is_historic:
-            monkeypatch.setattr(write_document, "__defaults__", (SOME_BYTES,))
-            monkeypatch.setattr(planning, "MAX_BYTES", SOME_BYTES)
+            monkeypatch.setattr(limits, "MAX_BYTES", SOME_BYTES)
         section = spaced(30, limit=20)
         assert numbers(section) == list(range(1, len(sizes(section)) + 1))
         assert sizes(section)[0] < 20
@@ -175,7 +170,7 @@ class TestSplit:
         """Its end is not where it is cut: its rows are less than its limit."""
         spread(14)
         publish(OfLargeRows)
-        monkeypatch.setattr(write_document, "__defaults__", (4_000,))
+        monkeypatch.setattr(limits, "MAX_BYTES", 4_000)
         (section,) = build_fully(dry_run=True).sections
         assert (section.pages > 1, section.entries) == (True, 14)
 
@@ -327,8 +322,7 @@ class TestNoOscillation:
         """However few their entries are: the next insert would split them."""
         full = 4_000  # bytes
         spread(14)
-        monkeypatch.setattr(write_document, "__defaults__", (full,))
-        monkeypatch.setattr("django_sitemaps_plus.core.key_ranges.MAX_BYTES", full)
+        monkeypatch.setattr(limits, "MAX_BYTES", full)
         section = publish(OfLargeRows)
         before = numbers(section)
         assert len(before) > 1
