@@ -217,7 +217,14 @@ def _help(
             function, given = parent.recv()
             answer: tuple[Any, Exception | None]
             try:
-                _check_places(databases)
+                for alias, (_, place) in databases.items():
+                    own = _place(connections[alias])
+                    if None not in (own, place) and own != place:
+                        raise BuildError(
+                            f"a worker process finds the tables of database {alias!r} "
+                            f"in {own}, and the command in {place}. Run it with "
+                            "--workers 1"
+                        )
                 answer = function(given), None
             except Exception as error:  # noqa: BLE001 - raised in the parent
                 answer = None, error
@@ -226,14 +233,3 @@ def _help(
                 except Exception:  # noqa: BLE001 - whatever its class raises
                     answer = None, BuildError(in_one_line(error))
             parent.send(answer)
-
-
-def _check_places(databases: _Databases) -> None:
-    """Raise a BuildError unless tables are found where the parent finds them."""
-    for alias, (_, place) in databases.items():
-        own = _place(connections[alias])
-        if None not in (own, place) and own != place:
-            raise BuildError(
-                f"a worker process finds the tables of database {alias!r} in "
-                f"{own}, and the command in {place}. Run it with --workers 1"
-            )

@@ -21,7 +21,6 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.outages import has_lost
-from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import deferred_flush
@@ -52,7 +51,10 @@ def build_dirty_pages(build: Build, sections: Collection[int]) -> Build:
                 return build
             if pages := Page.objects.claim(sections, since=build.since):
                 if build.was_behind is None:
-                    build.was_behind = is_behind(build.site.name)
+                    # Each flip makes the index dirty, and the index is built after the
+                    # names have changed. So a dirty one means that a builder was
+                    # killed, failed or is at work, and names may be behind.
+                    build.was_behind = bool(Page.objects.dirty_index(build.site.name))
                 of_others = _build_claimed(build, pages)
                 sections = [pk for pk in sections if pk not in of_others]
             elif build.waits_for_others and Page.objects.is_being_built(sections):

@@ -91,13 +91,6 @@ def show(pages: Collection[int]) -> None:
         _hide_empty(tree)
 
 
-def is_behind(site: str) -> bool:
-    """Return whether names may be behind their pages, before a build."""
-    # Each flip makes the index dirty, and the index is built after the names have
-    # changed. So a dirty index means that a builder was killed, failed or is at work.
-    return bool(Page.objects.dirty_index(site))
-
-
 def look_after(indexes: Iterable[Page], *, was_behind: bool) -> bool:
     """Call :func:`repair` where names were behind or may be wrong, or it is time."""
     tree = public_tree()
@@ -251,7 +244,7 @@ def _hide_others(tree: PublicTree, names: set[str]) -> None:
     for name in names - {page_name(*row) for row in rows}:
         logger.info("No page has the public name %s, so it is removed", name)
         tree.hide(name)
-    if not is_behind(tree.site):
+    if not Page.objects.dirty_index(tree.site):  # else an index may list them still
         _hide_empty(tree)
 
 
