@@ -21,9 +21,12 @@ class SimpleSitemapsPlusConfig(AppConfig):
         """Register the checks and the sections, then connect their models."""
         from . import receivers
         from .adoption import adopt
+        from .building.report import BuildReport
         from .checks import CHECKS, DATABASE_CHECKS, DEPLOY_CHECKS
         from .conf import get_settings
+        from .diagnostics.answers import look_after_build
         from .registry import autodiscover, registry
+        from .signals import build_finished
 
         for check in CHECKS:
             register_check(check, "sitemaps_plus")
@@ -36,6 +39,8 @@ class SimpleSitemapsPlusConfig(AppConfig):
         if get_settings().contrib_sitemaps is not None:
             registry.pending = adopt
         receivers.connect()
+        # A build counts the entries for receivers of any sender, and so not for this.
+        build_finished.connect(look_after_build, sender=BuildReport)
         registry.listeners.append(receivers.connect)
 
 

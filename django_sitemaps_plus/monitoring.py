@@ -15,6 +15,7 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
+from django_sitemaps_plus.diagnostics.answers import look_now_and_then
 from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import read_dashboard
@@ -68,21 +69,25 @@ def _for_monitors(view: View) -> View:
 
 @_for_monitors
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer 200 where all is well, else 503, with what needs a person.
+    """Answer 200 where nothing needs a person, else 503, with what does.
 
-    With ``max_age`` what waits for more seconds is a problem too.
+    With ``max_age`` what waits for more seconds is a problem too. Django is asked for
+    the index at most once a minute; where that cannot be done, the state is unknown.
     """
     sites, text = get_sites(request), request.GET.get("max_age")
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise BadRequest("max_age is not a number of seconds")
     max_age = math.inf if text is None else int(text)
-    ids, words = [], []
+    ids, words, is_known = list[str](), list[str](), True
     for status in read_dashboard(sites):
+        status.answer = look_now_and_then(status.site, status.answer)
+        is_known &= status.is_known
         for problem in problems_of(status, max_age=max_age):
             ids.append(problem.id)
             prefix = f"{status.site.name}: " if len(sites) > 1 else ""
             words.append(f"{prefix}{problem}")
-    return _problems(ids, words)
+    state = "problem" if ids else "ok" if is_known else "unknown"
+    return _problems(state, ids, words)
 
 
 @_for_monitors
@@ -94,15 +99,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return _Answer(text, _PLAIN if is_old else _OPENMETRICS)
 
 
-def _problems(ids: Sequence[str], words: Sequence[str]) -> HttpResponse:
-    status = "problem" if ids else "ok"
-    content = {"status": status, "problems": words, "ids": ids}
+def _problems(state: str, ids: Sequence[str], words: Sequence[str]) -> HttpResponse:
+    content = {"status": state, "problems": words, "ids": ids}
     text = json.dumps(content, ensure_ascii=False)
     return _Answer(text, _JSON, 503 if ids else 200)
 
 
 def _unknown(words: str) -> HttpResponse:
-    return _problems(["state_unknown"], [words])
+    return _problems("problem", ["state_unknown"], [words])
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:

@@ -9,15 +9,19 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.template.defaultfilters import floatformat
+from django.shortcuts import redirect
+from django.template.defaultfilters import filesizeformat, floatformat
+from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from django_sitemaps_plus.diagnostics.problem import Problem
+from django_sitemaps_plus.diagnostics.answers import look
+from django_sitemaps_plus.diagnostics.problem import Problem, shortened
 from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
 from django_sitemaps_plus.diagnostics.status import LATE, SiteStatus, read_dashboard
 from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
 from .pages import known_sites, object_url, show
@@ -51,6 +55,15 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     return JsonResponse({"ok": not faults, "words": words})
 
 
+@require_POST
+def ask(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Ask Django for the index of every site, and show what it answers."""
+    for site in known_sites(request)[0]:
+        look(site)
+    overview = "admin:sitemaps_plus_dashboard_changelist"
+    return redirect(reverse(overview, current_app=admin_site.name))
+
+
 def _state(request: HttpRequest) -> dict[str, Any]:
     sites, fault = known_sites(request)
     shown, count = [], 0
@@ -62,7 +75,8 @@ def _state(request: HttpRequest) -> dict[str, Any]:
             own[problem.id.startswith("engine_"), problem.subject].append(problem)
         sections = [(it, own[False, it.section]) for it in status.sections]
         engines = [(it, own[True, it.engine]) for it in status.engines]
-        verdicts = [  # each with a state, which is ok, warning or error, and words
+        verdicts = [  # each with a state: ok, warning, error or unknown, and words
+            (_("Django answers"), *_answering(status, problems)),
             (_("Complete"), *_completeness(status, problems)),
             (_("Fresh"), *_freshness(status, problems)),
             (_("Taken up"), *_delivery(status, problems)),
@@ -75,6 +89,22 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         "are_many": len(sites) > 1,
         "actions": allowed_actions(request.user),
     }
+
+
+def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+    for problem in problems:
+        if problem.id in ("origin_differs", "index_unavailable"):
+            return "error", problem.message
+    if (answer := status.answer) is None:
+        return "unknown", _("Django was never asked for the index")
+    words = _("%(status)s, %(size)s in %(seconds)s s, asked %(age)s")
+    shown = {
+        "status": answer.status or _("no answer"),
+        "size": filesizeformat(answer.size),
+        "seconds": floatformat(answer.seconds, 2),
+        "age": age(answer.looked_at),
+    }
+    return "ok" if answer.is_known else "unknown", words % shown
 
 
 def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
@@ -94,6 +124,9 @@ def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str,
         return "error", words % floatformat(failed, "g")
     if skipped:
         return "warning", _("Rows that are left out: %s") % floatformat(skipped, "g")
+    if live := [it.section for it in status.sections if it.live]:
+        words = _("Not known of what is served live: %s")
+        return "unknown", words % shortened(", ".join(live))
     return "ok", _("Every row that can be listed is listed")
 
 
@@ -144,12 +177,14 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         return object_url(admin_site, model, key)
 
     sites, fault = known_sites(request)
-    found = [read_problems(status, link) for status in read_dashboard(sites)]
+    statuses = read_dashboard(sites)
+    found = [read_problems(status, link) for status in statuses]
     context = {
         "sites": found,
         "fault": fault,
         "are_many": len(sites) > 1,
         "is_well": not fault and not any(it.kinds for it in found),
+        "is_known": all(it.is_known for it in statuses),
         "actions": allowed_actions(request.user),
     }
     return show(request, admin_site, "problems", "problems.html", **context)

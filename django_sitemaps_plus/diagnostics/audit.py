@@ -367,13 +367,8 @@ def keep_findings(site: Site, report: Mapping[str, Any]) -> None:
         }
         for problem in report["problems"][:MAX_KEPT]
     ]
-    # The row gets no origin: the next build says which one this database has.
-    row, _ = Section.objects.get_or_create(
-        site=site.name, name=INDEX, defaults={"next_number": 0}
-    )
-    at = timezone.now().isoformat()
-    findings = {"at": at, **report, "problems": problems}
-    Section.objects.filter(pk=row.pk).update(findings=findings)
+    findings = {"at": timezone.now().isoformat(), **report, "problems": problems}
+    Section.objects.note_of_index(site.name, findings=findings)
 
 
 def read_findings(site: Site) -> dict[str, Any] | None:

@@ -44,11 +44,12 @@ from django_sitemaps_plus.storage import delete_object, read_object, store_objec
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
+from .answers import look
 from .audit import Project
-from .problems import problems_of
+from .problems import INCLUDED, problems_of
 from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
 
-_INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
+_INCLUDE = f"Put {INCLUDED} first in ROOT_URLCONF."
 _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
 _NETWORK = "Look at DNS, TLS and firewalls."
 _UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
@@ -279,18 +280,15 @@ def _engines(site: Site) -> Findings:
 
 
 def _index(site: Site) -> Findings:
-    url = index_url(site)
-    response = Project(site, raises=True).get(url)
-    status, remedy = response.status_code, "Mend what is above; the log says more."
-    is_ours = "sitemaps_plus" in getattr(response.resolver_match, "app_names", ())
-    if status == 400:
-        remedy = f"Add {urlsplit(url).hostname!r} to ALLOWED_HOSTS."
-    elif 300 <= status < 400:
-        remedy = f"Set BASE_URL to where it leads: {response['Location']}"
-    elif not is_ours:
-        remedy = _INCLUDE
-    text = f"{url} answers {status}{'' if is_ours else ', from another view'}"
-    yield Finding("index", status == 200 and is_ours, text, remedy)
+    answer = look(site)
+    text = f"{answer.url or 'the index'} answers {answer.status or 'nothing'}"
+    if answer.status and not answer.is_ours:
+        text += ", from another view"
+    if answer.said:
+        text += f": {answer.said}"
+    problems = problems_of(SiteStatus(site=site, answer=answer))
+    remedy = problems[0].remedy if problems else _INCLUDE
+    yield Finding("index", answer.is_well and answer.is_ours, text, remedy)
 
 
 def _robots(site: Site) -> Findings:

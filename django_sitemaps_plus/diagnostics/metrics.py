@@ -47,7 +47,14 @@ def _of(
 METRICS = [
     *_of(
         SiteStatus,
-        site_ok=("Whether nothing needs a person", lambda it: not problems_of(it)),
+        site_ok=(
+            "Whether nothing needs a person, as far as is known",
+            lambda it: not problems_of(it),
+        ),
+        last_look_age_seconds=(
+            "Time since Django was asked for the index",
+            lambda it: it.answer and it.answer.looked_at,
+        ),
     ),
     *_of(
         SectionStatus,

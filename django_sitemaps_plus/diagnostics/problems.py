@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db.models import F, Q
 from django.template.defaultfilters import floatformat
@@ -22,11 +23,15 @@ from django_sitemaps_plus.models import INDEX, Delivery, Page
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.sites import in_force
 
+from .answers import Answer
 from .audit import read_findings
 from .left_out import Link, left_out
 from .problem import Item, Problem, rebuilt, shortened
 from .requests import command_for
 from .status import LATE, SectionStatus, SiteStatus, age_of
+
+#: The line by which a URLconf has the views of sitemaps.
+INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
 
 #: Pages of a site, targets of an engine and findings of a rule that are named.
 MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20
@@ -64,6 +69,8 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             ),
             command=command_for("build_sitemaps", status.site, "--move-origin"),
         )
+    elif status.answer and status.is_known and not status.answer.is_well:
+        yield _unanswered(status.answer, status.site)
     if faults := status.index_problems:
         yield Problem(
             id="index_failed",
@@ -73,6 +80,30 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             command=command_for("build_sitemaps", status.site),
             count=len(faults),
         )
+
+
+def _unanswered(answer: Answer, site: Site) -> Problem:
+    shown = {"url": answer.url, "status": answer.status}
+    message = _("Django answers %(status)s for %(url)s.")
+    remedy = _("Correct what it says; the log says more.")
+    if not answer.status:
+        message = _("Django does not answer for %(url)s.")
+    elif answer.status == 400:
+        remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(answer.url).hostname
+    elif answer.leads_to:
+        remedy = _("Set BASE_URL to where it leads: %s") % shortened(answer.leads_to)
+    elif not answer.is_ours:
+        remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
+    if answer.status == 200:
+        message = _("Django answers for %(url)s, but with no sitemap.")
+    return Problem(
+        id="index_unavailable",
+        subject=_("Index"),
+        message=f"{message % shown} {shortened(answer.said)}".rstrip(),
+        remedy=remedy,
+        command=command_for("sitemap_doctor", site),
+        since=answer.looked_at,
+    )
 
 
 def _of_sections(status: SiteStatus) -> Iterator[Problem]:
@@ -228,14 +259,15 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
             yield Problem(
                 id=id_,
                 subject=name,
-                message=words % {"age": _span(age_of(moment)), "limit": _span(max_age)},
+                message=words % {"age": span(age_of(moment)), "limit": span(max_age)},
                 remedy=_("See that workers or a cron job run."),
                 command=command,
                 since=moment,
             )
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """Return a time in words."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     now = timezone.now()

@@ -32,6 +32,8 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
+from .answers import Answer, stored_answer
+
 #: Seconds after which a change or a build is late: cron may build once a day.
 LATE = 25 * 3_600
 
@@ -273,8 +275,14 @@ class SiteStatus:
     sections: list[SectionStatus] = field(default_factory=list)  # by name
     engines: list[EngineStatus] = field(default_factory=list)  # by name
     index_problems: list[str] = field(default_factory=list)  # why it is not up to date
+    answer: Answer | None = None  # the last one of Django for the index
     stored_origin: str = ""  # of what is stored, if it is another than the site's
     silence: str = ""  # why no engine is notified; "" if they are, or there is none
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known that Django answers, or does not."""
+        return self.answer is not None and self.answer.is_known
 
     @property
     def is_live(self) -> bool:
@@ -319,7 +327,7 @@ class SiteStatus:
 
 
 def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
-    """Return how sites are, in their order, by nine queries whatever their size.
+    """Return how sites are, in their order, by ten queries whatever their size.
 
     Each further database that has changes costs one more.
     """
@@ -328,10 +336,11 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
         found[section.site].sections.append(section)
     for engine in engine_status(*sites):
         found[engine.site].engines.append(engine)
-    indexes = defaultdict[str, list[Page]](list)
-    rows = Page.objects.with_section().filter(section__site__in=list(found))
-    for page in rows.filter(section__name=INDEX):
-        indexes[page.section.site].append(page)
+    indexes = Section.objects.filter(site__in=list(found), name=INDEX)
+    rows = {row.site: row for row in indexes.defer("findings")}
+    pages = defaultdict[int, list[Page]](list)
+    for page in Page.objects.filter(section__in=[it.pk for it in rows.values()]):
+        pages[page.section_id].append(page)
     unknown = []
     try:
         registry.must_be_whole()
@@ -339,9 +348,11 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
         unknown.append(str(error))
     for site in sites:
         status = found[site.name]
-        status.index_problems = [*unknown, *index_problems(indexes[site.name])]
-        origins = {page.section.origin for page in indexes[site.name]}
-        status.stored_origin = max(origins - {site.origin}, default="")
+        status.index_problems = unknown
+        if row := rows.get(site.name):
+            status.index_problems = [*unknown, *index_problems(pages[row.pk])]
+            status.stored_origin = row.origin if row.origin != site.origin else ""
+            status.answer = stored_answer(row.answer)
         with in_force(site):
             status.silence = silence_reason() if status.engines else ""
     return list(found.values())

@@ -295,6 +295,7 @@ class Migration(migrations.Migration):
                 ("fault_since", models.DateTimeField(null=True)),
                 ("missing_since", models.DateTimeField(null=True)),
                 ("findings", models.JSONField(null=True)),
+                ("answer", models.JSONField(null=True)),
             ],
             options={
                 "abstract": False,

@@ -58,6 +58,13 @@ class SectionQuerySet(RowQuerySet["Section"]):
             **others,
         )
 
+    def note_of_index(self, site: str, **values: Any) -> None:
+        """Keep what was found out about a site, with its index."""
+        # The row gets no origin: the next build says which one this database has.
+        given = {"defaults": {"next_number": 0}}
+        row, _ = self.get_or_create(site=site, name=INDEX, **given)
+        self.filter(pk=row.pk).update(**values)
+
     @retried
     def note_fault(self, name: str, error: str) -> None:
         """Keep why a section of the site cannot be built, and since when."""
@@ -215,6 +222,8 @@ class Section(Row):
     missing_since = models.DateTimeField(null=True)
     #: Findings of the last audit of the site's own pages, and when; on the index alone.
     findings = models.JSONField(null=True)
+    #: The last answer of Django for the index of the site, and when; likewise.
+    answer = models.JSONField(null=True)
 
     #: Set by `with_plan`: the database's time, and if there is a next plan.
     now: datetime

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import connections, transaction
@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.gzip import Document, inflate
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.storage import read_object
 
 V = TypeVar("V", bound=Callable[..., HttpResponse])
@@ -94,12 +95,13 @@ def gone() -> HttpResponse:
     return HttpResponse("This page is gone.\n", "text/plain", 410)
 
 
-def unavailable() -> HttpResponse:
+def unavailable(error: Exception) -> HttpResponse:
     """Answer 503 while the content is unknown, so that crawlers keep what they have."""
-    response = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
+    response: Any = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
+    response.fault = in_one_line(error)  # for those who ask in this process
     response["Retry-After"] = str(RETRY_AFTER)
     response["Cache-Control"] = "no-store"
-    return response
+    return cast(HttpResponse, response)
 
 
 class _FinalResponse(HttpResponse):

@@ -60,7 +60,7 @@ def put_off(view: View) -> View:
             return view(*args, **kwargs)
         except (SitemapsPlusError, LimitExceededError, Error) as error:
             _log_failure(error)
-            return unavailable()
+            return unavailable(error)
 
     return call
 
@@ -239,7 +239,7 @@ def _answer(
     except (SitemapsPlusError, Error) as error:
         if not fault:
             _log_failure(error)
-        return _published(request, last, as_file) or unavailable()
+        return _published(request, last, as_file) or unavailable(error)
     if document is None:
         raise Http404("No entries")
     return respond(request, document, as_file, content_type)

@@ -15,7 +15,8 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families as parse_plain
 
 from django_sitemaps_plus import monitoring
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.metrics import METRICS
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, EngineHost, Page
 from django_sitemaps_plus.testing import RecordingEngine
@@ -189,6 +190,7 @@ class TestSecrecy:
 
 class TestHealth:
     def test_all_is_well(self, client):
+        look(get_site())
         assert health(client) == (200, {"status": "ok", "problems": [], "ids": []})
 
     def test_what_needs_a_person_is_a_503(self, client, caplog):

@@ -13,8 +13,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import close_old_connections
 
-from django_sitemaps_plus.diagnostics.problems import problems_of
-from django_sitemaps_plus.diagnostics.status import read_dashboard
+from django_sitemaps_plus.diagnostics.problems import problems_of, span
+from django_sitemaps_plus.diagnostics.status import age_of, read_dashboard
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -99,12 +99,22 @@ class Command(SiteCommand):
         """Show how all are; raise a CommandError if one of them needs a person."""
         [status] = read_dashboard([owning_site()])
         problems = problems_of(status, max_age=inf if max_age is None else max_age)
+        answer = status.answer
         if json:
-            report = {"sections": [asdict(section) for section in status.sections]}
-            report["engines"] = [asdict(engine) for engine in status.engines]
-            report["problems"] = [asdict(problem) for problem in problems]
+            report = {
+                "answer": answer and asdict(answer) | {"is_known": answer.is_known},
+                "sections": list(map(asdict, status.sections)),
+                "engines": list(map(asdict, status.engines)),
+                "problems": list(map(asdict, problems)),
+            }
             self.write_json(report)
         else:
+            words = "not known"
+            if answer and answer.is_known:
+                size = f"{answer.size:,} bytes in {answer.seconds:.2f} s"
+                words = f"{answer.status}, {size}" if answer.status else "nothing"
+            ago = f"{span(age_of(answer.looked_at))} ago" if answer else "never"
+            self.stdout.write(f"Django answers: {words}; last asked: {ago}")
             rows = [asdict(it) | (_LIVE if it.live else {}) for it in status.sections]
             self.stdout.write(table(_COLUMNS, rows))
             if status.engines:

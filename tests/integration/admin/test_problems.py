@@ -12,6 +12,7 @@ from lxml import html
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page, Section
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
@@ -64,6 +65,7 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
         product.slug = f"mended-{product.pk}"
         product.save()
     build()
+    look(get_site())
     page = shown("view_product")
     assert "Nothing needs you." in page.text_content()
     assert page.cssselect("h2") == []

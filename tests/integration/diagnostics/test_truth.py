@@ -169,6 +169,24 @@ def fail_row(self: Any, row: Any) -> Any:
     raise RuntimeError("no")
 
 
+class TestLiveSections:
+    def test_one_that_raises_costs_the_index(self, sections, client):
+        """Crawlers get 503 for it, since it would list too little."""
+        call_command("build_sitemaps", "products", live=True, verbosity=0)
+        sections.register("news", limited(10, get_queryset=fail))
+        assert client.get("/sitemap.xml").status_code == 503
+        assert "its service is away" in crosses()["index"]
+        assert status_ids() == health_ids() == {"index_unavailable"}
+        for page in shown():
+            assert "Django answers 503" in page
+            assert "its service is away" in page
+
+    def test_what_it_leaves_out_is_not_known(self, sections):
+        assert "Every row that can be listed is listed" in shown()[0]
+        sections.register("news", limited(10))
+        assert "Not known of what is served live: news" in shown()[0]
+
+
 class TestOrigins:
     def test_of_another_site_is_a_problem(self, configure, client):
         """Crawlers get 503; the command that prints the status says why."""

@@ -87,7 +87,8 @@ class TestSections:
         words = "^products: Given up for now: 1.* it broke. What was published stays"
         with pytest.raises(CommandError, match=words):
             call_command("sitemap_status")
-        head, _, row = capsys.readouterr().out.splitlines()
+        answers, head, _, row = capsys.readouterr().out.splitlines()
+        assert answers == "Django answers: not known; last asked: never"
         columns = "section pages entries dirty held given up skipped changes"
         assert " ".join(head.split()) == f"{columns} oldest built published"
         numbers = "products 6 58 4 2 1 3 5 100 s 50 s 3,600 s"
