@@ -26,26 +26,26 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 26_890,
-    "files": 186,
+    "lines of the package": 27_200,
+    "files": 187,
     "most files in a folder": 21,
-    "lines of the longest file": 382,
+    "lines of the longest file": 395,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 294,
+    "functions called once": 297,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 182,
+    "private functions used once": 185,
     "private functions used once, % of all functions": 12.0,
-    "lines that are imports, %": 10.3,
+    "lines that are imports, %": 10.4,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 0,
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 368,
-    "files that a build passes": 67,
-    "lines of tests and support": 50_890,
+    "functions that a build passes": 374,
+    "files that a build passes": 68,
+    "lines of tests and support": 51_180,
     "lines of programs of tests": 9_154,
 }
 
