@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -145,7 +146,14 @@ def explain_object(row: Model, site: Site) -> Explanation:
             # A contrib class that was never built has said none yet.
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
+        before = len(found.notes)
         _add(found, section, same, ())
+        is_model = isinstance(section.source, ModelSource) and section.source.model
+        if len(found.notes) > before and is_model:
+            # Its query fails: look the row up without it, as far as that goes.
+            whole: Any = copy(section.source)
+            whole.get_queryset = whole.model._base_manager.all
+            _add(found, replace(section, source=whole), same, ())
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:

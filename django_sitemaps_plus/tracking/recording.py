@@ -14,7 +14,9 @@ from django.db.models import Model, QuerySet
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import now_sql
+from django_sitemaps_plus.outages import ends_work
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import querysets, reader_of
 
@@ -154,16 +156,24 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     for name, source in registry.items():
         if not is_read(name, queryset.db):
             continue
-        reader = reader_of(source)
-        space = reader.key_space()
-        models = reader.tracked_models if space is None else [space.model]
-        by_model = [rows_of(model, queryset) for model in models]
-        listed = next((rows for rows in by_model if rows is not None), None)
-        if listed is None:
-            continue
-
         changes: list[NewChange] = [(name, kind.UNKNOWN, "", "")]
-        if space is not None:
+        space = listed = None
+        try:
+            with contained():
+                reader = reader_of(source)
+                space = reader.key_space()
+                models = reader.tracked_models if space is None else [space.model]
+        except Exception as error:  # of this source, which keeps back no other
+            if ends_work(error):
+                raise
+            words = "All pages of section %s are compared: its source cannot be read"
+            logger.exception(words, name, extra={"action": "source_failed"})
+        else:
+            by_model = [rows_of(model, queryset) for model in models]
+            listed = next((rows for rows in by_model if rows is not None), None)
+            if listed is None:
+                continue
+        if space is not None and listed is not None:
             keys = querysets.keys_of(listed, space.key)
             few = list(keys[: SINGLE_KEYS + 1])
             changes = [(name, kind.KEY, str(value), "") for value in few]

@@ -12,6 +12,7 @@ from lxml import html
 
 from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import Change, Delivery, Exclusion, Section
+from django_sitemaps_plus.tracking import known
 from tests.integration.diagnostics.rows import ENGINE
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.faults import fail_queries
@@ -170,6 +171,42 @@ class TestActing:
         assert LogEntry.objects.count() == 2
         build_and_relay()
         assert "Not listed" not in text(client.get(address))
+
+    def test_a_source_that_raises_keeps_nobody_back(
+        self, client, editor, products, sections
+    ):
+        """Its own pages are compared, since nobody knows which rows it lists."""
+
+        def fail(self: Any) -> Any:
+            raise RuntimeError("its service is away")
+
+        sections.unregister("products")
+        sections.register("broken", limited(5, get_queryset=fail))
+        sections.register("products", limited(5))
+        address = panel_of(products[0])
+        for data in ({"exclude": "1"}, {"lift": "1"}):
+            known.add("broken")  # as a section that has a plan
+            found = text(client.post(address, data, follow=True))
+            assert "its service is away" in found
+            assert "https://example.com/products/product-00000/" in found
+            kinds = dict(Change.objects.values_list("section", "kind"))
+            assert kinds == {"products": "key", "broken": "unknown"}
+            Change.objects.all().delete()
+
+    def test_what_was_published_of_a_source_that_raises_is_shown(
+        self, client, editor, products, sections
+    ):
+        """The row is looked up without the query, which would say what else counts."""
+
+        def fail(self: Any) -> Any:
+            raise RuntimeError("its service is away")
+
+        sections.unregister("products")
+        sections.register("products", limited(5, get_queryset=fail))
+        found = text(client.get(panel_of(products[0])))
+        assert "Listed" in found
+        assert "https://example.com/products/product-00000/ Pageproducts 1" in found
+        assert "its service is away" in found
 
     def test_where_all_is_live_nothing_is_to_be_run(self, client, editor, sections):
         sections.register("products", limited(5))
