@@ -78,15 +78,17 @@ def health(request: HttpRequest) -> HttpResponse:
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise BadRequest("max_age is not a number of seconds")
     max_age = math.inf if text is None else int(text)
-    ids, words, is_known = list[str](), list[str](), True
+    answers = look_now_and_then("health", *sites)
+    ids, words, are_known, is_well = list[str](), list[str](), True, True
     for status in read_dashboard(sites):
-        status.answer = look_now_and_then(status.site, status.answer)
-        is_known &= status.is_known
+        status.answer = answers.get(status.site.name, status.answer)
+        are_known &= status.is_known
         for problem in problems_of(status, max_age=max_age):
             ids.append(problem.id)
+            is_well &= problem.level != "error"
             prefix = f"{status.site.name}: " if len(sites) > 1 else ""
             words.append(f"{prefix}{problem}")
-    state = "problem" if ids else "ok" if is_known else "unknown"
+    state = ("ok" if are_known else "unknown") if is_well else "problem"
     return _problems(state, ids, words)
 
 
@@ -102,7 +104,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _problems(state: str, ids: Sequence[str], words: Sequence[str]) -> HttpResponse:
     content = {"status": state, "problems": words, "ids": ids}
     text = json.dumps(content, ensure_ascii=False)
-    return _Answer(text, _JSON, 503 if ids else 200)
+    return _Answer(text, _JSON, 503 if state == "problem" else 200)
 
 
 def _unknown(words: str) -> HttpResponse:

@@ -75,6 +75,13 @@ ACTIONS = {
             "same stay as they are."
         ),
     ),
+    "ask": Action(
+        "refresh_sections",
+        "",
+        gettext_lazy("Ask Django for the index"),
+        requests.ask,
+        "",
+    ),
     "release": Action(
         "release_sections",
         "section",
@@ -226,7 +233,7 @@ def _do(
     """Act, say so, and log it in the history of the admin."""
     user: Any = request.user
     is_done = action.run(site, target, *given, by=user.get_username())
-    name = target or ", ".join(*given)
+    name = target or ", ".join(given[0] if given else [site.origin])
     what = f"{action.label}: {name}"
     if not is_done:
         messages.warning(request, _("%s: there is nothing to do.") % what)

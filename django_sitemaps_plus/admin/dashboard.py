@@ -14,7 +14,7 @@ from django.urls import URLPattern, path
 from django_sitemaps_plus.models import Dashboard
 
 from .actions import act
-from .overview import ask, overview, problems, running, workers
+from .overview import overview, problems, running, workers
 from .sections import page_entries, section_page
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ View = Callable[..., HttpResponse]
 VIEWS: list[tuple[str, str, View]] = [
     ("changelist", "", overview),
     ("running", "running/", running),
-    ("ask", "ask/", ask),
     ("workers", "workers/", workers),
     ("act", "actions/<slug:name>/", act),
     ("section", "section/", section_page),

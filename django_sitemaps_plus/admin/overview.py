@@ -9,14 +9,11 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat, floatformat
-from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.problem import Problem, shortened
 from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
 from django_sitemaps_plus.diagnostics.status import LATE, SiteStatus, read_dashboard
@@ -55,15 +52,6 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     return JsonResponse({"ok": not faults, "words": words})
 
 
-@require_POST
-def ask(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Ask Django for the index of every site, and show what it answers."""
-    for site in known_sites(request)[0]:
-        look(site)
-    overview = "admin:sitemaps_plus_dashboard_changelist"
-    return redirect(reverse(overview, current_app=admin_site.name))
-
-
 def _state(request: HttpRequest) -> dict[str, Any]:
     sites, fault = known_sites(request)
     shown, count = [], 0
@@ -93,8 +81,8 @@ def _state(request: HttpRequest) -> dict[str, Any]:
 
 def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     for problem in problems:
-        if problem.id in ("origin_differs", "index_unavailable"):
-            return "error", problem.message
+        if problem.id in ("origin_differs", "index_unavailable", "index_empty"):
+            return problem.level, problem.message
     if (answer := status.answer) is None:
         return "unknown", _("Django was never asked for the index")
     words = _("%(status)s, %(size)s in %(seconds)s s, asked %(age)s")

@@ -6,26 +6,30 @@ front of it is not seen.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from io import BytesIO
-from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Thread, get_ident
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
+from django.core.cache import caches
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.wsgi import WSGIRequest
+from django.core.signals import got_request_exception
 from django.db import Error, connections
 from django.http.request import validate_host
 from django.urls import NoReverseMatch, set_script_prefix
 from django.utils import timezone
 
-from django_sitemaps_plus import cache
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.cache import first_to
+from django_sitemaps_plus.conf import Site, get_site, until_settings_change
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.base import contained
@@ -33,33 +37,47 @@ from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import surroundings
+from django_sitemaps_plus.sources.lines import printable
 
-#: How long it is known what Django answers.
+#: How long an answer counts.
 KNOWN = timedelta(minutes=5)
 
-#: Seconds between two looks that nobody asks for.
-INTERVAL = 60
+#: Seconds between two looks that nobody has asked for.
+INTERVAL = 60.0
 
-#: Seconds for which an answer is waited for.
+#: Seconds for which answers are waited for, those of all sites together.
 PATIENCE = 10.0
+
+#: Characters that are kept of an error, or of where a redirect leads.
+MAX_WORDS = 2_000
 
 # Bytes of a document in which its root begins.
 _HEAD = 4_000
+
+# An address that nobody has (RFC 5737), so that none is let in by it.
+_CLIENT = "192.0.2.1"
+
+_PORTS = {"http": 80, "https": 443}
+
+_asking: set[int] = set()  # threads whose requests are logged nowhere
+
+_hanging: dict[str, Thread] = {}  # by the site that has not answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What Django answered for the index of a site."""
 
-    url: str = ""  # "" where no URL leads to our views
+    url: str  # "" where no URL leads to our views
+    at: str  # when Django was asked, in ISO 8601
+    since: str = ""  # since when it has been unwell; "" while it is well
     status: int = 0  # 0: there was no answer
     seconds: float = 0.0
     size: int = 0  # bytes, as they are sent
     said: str = ""  # why there is no sitemap, as far as that is known
     leads_to: str = ""  # where it redirects to
-    is_ours: bool = False  # one of our views answered
+    is_ours: bool = False  # whether a view of ours answered
     is_sitemap: bool = False
-    at: str = ""  # in ISO 8601
 
     @property
     def looked_at(self) -> datetime:
@@ -68,72 +86,102 @@ class Answer:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known from this that Django answers, or does not."""
-        return bool(self.url) and timezone.now() - self.looked_at <= KNOWN
+        """Whether the answer still counts; a clock may have been set back since."""
+        return bool(self.url) and abs(timezone.now() - self.looked_at) <= KNOWN
 
     @property
     def is_well(self) -> bool:
         """Whether a crawler got a sitemap."""
         return self.status == 200 and self.is_sitemap
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no section has an entry, so that there is no index."""
+        return self.status == 404 and self.is_ours
 
-def look(site: Site) -> Answer:
-    """Ask Django for the index of a site, and keep the answer.
+
+def look(*sites: Site) -> dict[str, Answer]:
+    """Ask Django for the index of sites, one after the other, and keep the answers.
 
     That happens in a thread of its own, with connections of its own: neither the
     language nor the site of the caller counts. Inside a transaction, whose rows another
-    thread does not see and might wait for, this thread asks.
+    thread does not see and might wait for, the caller's thread asks.
+
+    Returns:
+        The answers by the name of the site; none for what is not known, since another
+        site has not answered, or no thread can be started.
     """
-    if _is_in_transaction():
-        with surroundings(site):
-            answer = _ask(site)
-    else:
-        answers = SimpleQueue[Answer]()
+    answers: dict[str, Answer] = {}
+    asked: list[Site] = []
 
-        def run() -> None:
-            try:
-                answers.put(_ask(site))
-            finally:
-                connections.close_all()
+    def run() -> None:
+        for site in asked:
+            answers[site.name] = _look(site)
 
-        Thread(target=run, name="sitemaps_plus.answers", daemon=True).start()
+    def run_alone() -> None:
         try:
-            answer = answers.get(timeout=PATIENCE)
-        except Empty:
-            said = f"there was no answer within {PATIENCE:.0f} s"
-            answer = Answer(**_asked(site), seconds=PATIENCE, said=said)
+            run()
+        finally:
+            connections.close_all()
+            caches.close_all()
 
-    with suppress(Error), contained():  # whoever reads the rows says what is wrong
-        Section.objects.note_of_index(site.name, answer=asdict(answer))
-    return answer
+    for site in sites:
+        if (thread := _hanging.get(site.name)) and thread.is_alive():
+            answers[site.name] = _unanswered(site)
+        else:
+            asked.append(site)
+    if _is_in_transaction():
+        run()
+    elif asked:
+        thread = Thread(target=run_alone, name="sitemaps_plus.answers", daemon=True)
+        with suppress(RuntimeError):  # the process can have no more of them
+            thread.start()
+            thread.join(PATIENCE)
+            if thread.is_alive():
+                site = next(it for it in asked if it.name not in answers)
+                _hanging[site.name] = thread
+                answers = {**answers, site.name: _unanswered(site)}
+    by_name = {site.name: site for site in sites}
+    return {name: _kept(by_name[name], answer) for name, answer in answers.items()}
 
 
-def look_now_and_then(site: Site, known: Answer | None = None) -> Answer | None:
-    """Look if the last look was long ago; return the answer that is the latest.
+def look_now_and_then(whose: str, *sites: Site) -> dict[str, Answer]:
+    """Look at those of sites that were not looked at for a minute, for one purpose.
 
     Not inside a transaction, which is the work of others.
     """
-    moment = timezone.now() - timedelta(seconds=INTERVAL)
-    if (known and known.looked_at > moment) or _is_in_transaction():
-        return known
-    if not cache.first_to(f"answers:{site.name}", INTERVAL):
-        return known
-    return look(site)
+    if _is_in_transaction():
+        return {}
+    now, last, due = monotonic(), _looked_at(), list[Site]()
+    for site in sites:
+        key = f"answers:{whose}:{site.name}"
+        if now - last.get(key, -INTERVAL) >= INTERVAL:
+            last[key] = now  # the cache may be away, or that of one process
+            due += [site] if first_to(key, int(INTERVAL)) else []
+    return look(*due)
 
 
 def look_after_build(**kwargs: Any) -> None:
     """Look, as a receiver of ``build_finished``: what was published changes answers."""
-    look_now_and_then(get_site())
+    look_now_and_then("build", get_site())
 
 
-def stored_answer(kept: dict[str, Any] | None) -> Answer | None:
-    """Return the answer that a row keeps; None where it has none that is understood."""
-    try:
-        answer = Answer(**kept) if kept else None
-        is_ours = answer and timezone.is_aware(answer.looked_at) == settings.USE_TZ
-    except (TypeError, ValueError):  # of another version
-        return None
-    return answer if is_ours else None
+def stored_answer(kept: dict[str, Any] | None, site: Site) -> Answer | None:
+    """Return the answer that a row keeps; None where it is not one of this site.
+
+    Another version, another time zone support or another origin may have kept it.
+    """
+    with suppress(TypeError, ValueError):
+        answer = Answer(**(kept or {}))
+        is_of_site = answer.url.startswith(site.origin) or not answer.url
+        if is_of_site and timezone.is_aware(answer.looked_at) == settings.USE_TZ:
+            return answer
+    return None
+
+
+@until_settings_change
+def _looked_at() -> dict[str, float]:
+    return {}
 
 
 def _is_in_transaction() -> bool:
@@ -141,62 +189,131 @@ def _is_in_transaction() -> bool:
     return any([connection.in_atomic_block for connection in opened])
 
 
-def _ask(site: Site) -> Answer:
-    began, given = monotonic(), _asked(site)
-    try:
-        with in_force(None):  # the host of the request chooses the site
-            given["url"] = index_url(site)
-            given |= _answer(given["url"], site)
-    except NoReverseMatch as error:  # it has views of its own, or none
-        given |= {"url": "", "said": in_one_line(error)}
-    except Exception as error:  # noqa: BLE001 - whatever the project raises
-        given["said"] = in_one_line(error)
-    return Answer(**given, seconds=round(monotonic() - began, 3))
+def _kept(site: Site, answer: Answer) -> Answer:
+    """Keep an answer with the index of a site, and say since when it is unwell."""
+    with suppress(Error), contained():  # whoever reads the rows says what is wrong
+        last = stored_answer(Section.objects.kept_answer(site.name), site)
+        if not answer.is_well:
+            since = last.since if last and last.since else answer.at
+            answer = replace(answer, since=since)
+        Section.objects.note_of_index(site.name, answer=asdict(answer))
+    return answer
+
+
+def _unanswered(site: Site) -> Answer:
+    said = f"there was no answer within {PATIENCE:.0f} s"
+    return Answer(**_asked(site), seconds=PATIENCE, said=said)
 
 
 def _asked(site: Site) -> dict[str, Any]:
-    """Return what is known before there is an answer."""
-    url = f"{site.origin}{site.script_prefix}"
+    url = f"{site.origin}{site.script_prefix}sitemap.xml"
     return {"url": url, "at": timezone.now().isoformat()}
 
 
-def _answer(url: str, site: Site) -> dict[str, Any]:
-    parts, prefix = urlsplit(url), site.script_prefix
-    host, allowed = parts.netloc, settings.ALLOWED_HOSTS or ["localhost"]
-    if settings.DEBUG and not validate_host(parts.hostname or "", allowed):
-        host = allowed[0].lstrip(".")  # BASE_URL may be that of production
-    handler = BaseHandler()
-    handler.load_middleware()
-    set_script_prefix(prefix)
-    request = WSGIRequest(
-        {
-            "REQUEST_METHOD": "GET",
-            "SCRIPT_NAME": prefix.rstrip("/"),
-            "PATH_INFO": f"/{parts.path.removeprefix(prefix)}",
-            "SERVER_PROTOCOL": "HTTP/1.1",
-            "SERVER_NAME": parts.hostname,
-            "SERVER_PORT": str(parts.port or (443 if parts.scheme == "https" else 80)),
-            "REMOTE_ADDR": "127.0.0.1",
-            "HTTP_HOST": host,
-            "HTTP_USER_AGENT": "django-sitemaps-plus",
-            "HTTP_ACCEPT_ENCODING": "gzip",
-            "wsgi.url_scheme": parts.scheme,
-            "wsgi.input": BytesIO(),
+def _look(site: Site) -> Answer:
+    began, given = monotonic(), _asked(site)
+    try:
+        given["url"] = url = index_url(site)
+        response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
+        kind = response.headers.get("Content-Type", "")
+        is_sitemap, content = kind.startswith(("application/xml", "text/xml")), b""
+        if not getattr(response, "is_async", False):  # else it cannot be read here
+            content = text = response.getvalue()
+            if response.headers.get("Content-Encoding") == "gzip":
+                text = inflate(content)
+            head = text[:_HEAD]
+            is_sitemap = b"<sitemapindex" in head or b"<urlset" in head
+        given |= {
+            "status": response.status_code,
+            "size": len(content),
+            "said": printable(response.fault)[:MAX_WORDS],
+            "leads_to": printable(response.headers.get("Location", ""))[:MAX_WORDS],
+            "is_ours": "sitemaps_plus" in getattr(response.match, "app_names", ()),
+            "is_sitemap": is_sitemap,
         }
-    )
-    # The response stays open: to close it would send the signal request_finished.
-    response: Any = handler.get_response(request)
-    content = response.getvalue()
-    text = content[:0] if response.status_code != 200 else content
-    if response.headers.get("Content-Encoding") == "gzip":
-        text = inflate(text) if text else text
-    head = text[:_HEAD]
-    match = getattr(request, "resolver_match", None)
-    return {
-        "status": response.status_code,
-        "size": len(content),
-        "said": getattr(response, "fault", ""),
-        "leads_to": response.headers.get("Location", ""),
-        "is_ours": "sitemaps_plus" in getattr(match, "app_names", ()),
-        "is_sitemap": b"<sitemapindex" in head or b"<urlset" in head,
-    }
+    except NoReverseMatch as error:  # the project has views of its own, or none
+        given |= {"url": "", "said": in_one_line(error)[:MAX_WORDS]}
+    except Exception as error:  # noqa: BLE001 - whatever the project raises
+        given["said"] = printable(in_one_line(error))[:MAX_WORDS]
+    return Answer(**given, seconds=round(monotonic() - began, 3))
+
+
+def ask(url: str, site: Site, **headers: str) -> Any:
+    """Return the response of the project to a GET for a URL of a site.
+
+    Nothing is logged of it, and it stays open: to close it would send the signal
+    ``request_finished``. Its attribute ``error`` is what a view raised, or None,
+    ``fault`` says why there is no sitemap, and ``match`` is of the URLconf, or None.
+    """
+    parts, prefix = urlsplit(url), unquote(site.script_prefix)
+    path = unquote(parts.path) or "/"
+    if path.startswith(prefix):  # which a web server takes away
+        path = path[len(prefix) - 1 :]
+    host, allowed = parts.netloc, settings.ALLOWED_HOSTS or ["localhost"]
+    chosen = None  # the host of the request chooses the site
+    if settings.DEBUG and not validate_host(parts.hostname or "", allowed):
+        # In development BASE_URL may be that of production.
+        host, chosen = allowed[0].lstrip("."), site
+    with surroundings(site), in_force(chosen), _noting() as errors:
+        handler = BaseHandler()
+        handler.load_middleware()
+        set_script_prefix(prefix)
+        request = WSGIRequest(
+            {
+                "REQUEST_METHOD": "GET",
+                "SCRIPT_NAME": _as_wsgi(prefix.rstrip("/")),
+                "PATH_INFO": _as_wsgi(path),
+                "QUERY_STRING": parts.query,
+                "SERVER_PROTOCOL": "HTTP/1.1",
+                "SERVER_NAME": parts.hostname,
+                "SERVER_PORT": str(parts.port or _PORTS[parts.scheme]),
+                "REMOTE_ADDR": _CLIENT,
+                "HTTP_HOST": host,
+                "HTTP_USER_AGENT": "django-sitemaps-plus",
+                "wsgi.url_scheme": parts.scheme,
+                "wsgi.input": BytesIO(),
+                "wsgi.errors": sys.stderr,
+                **headers,
+            }
+        )
+        response: Any = handler.get_response(request)
+    response.error = next((it for asked, it in errors if asked is request), None)
+    response.match = getattr(request, "resolver_match", None)
+    fault = "" if response.error is None else in_one_line(response.error)
+    response.fault = getattr(response, "fault", fault)
+    return response
+
+
+def _as_wsgi(text: str) -> str:
+    return text.encode().decode("latin-1")  # PEP 3333
+
+
+@contextmanager
+def _noting() -> Iterator[list[tuple[Any, BaseException | None]]]:
+    """Give what requests raise meanwhile, and have this thread log no request."""
+    errors: list[tuple[Any, BaseException | None]] = []
+
+    def note(request: Any, **kwargs: Any) -> None:
+        errors.append((request, sys.exc_info()[1]))
+
+    got_request_exception.connect(note)
+    _asking.add(get_ident())
+    try:
+        yield errors
+    finally:
+        _asking.discard(get_ident())
+        got_request_exception.disconnect(note)
+
+
+def _is_of_client(record: logging.LogRecord) -> bool:
+    return record.thread not in _asking
+
+
+# A bad answer is logged as an error, and may be mailed: here that is each minute.
+_LOGGERS = (
+    "django.request",
+    "django.security.DisallowedHost",
+    "django_sitemaps_plus.views.sitemaps",
+)
+for _name in _LOGGERS:
+    logging.getLogger(_name).addFilter(_is_of_client)

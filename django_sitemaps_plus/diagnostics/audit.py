@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,9 +18,7 @@ from urllib.error import HTTPError
 from urllib.parse import urldefrag, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from django.conf import settings
 from django.db import Error
-from django.test import Client, override_settings
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, language_sites
@@ -33,6 +30,8 @@ from django_sitemaps_plus.core.validation.reader import read_text
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.site_urls import index_urls, page_url
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW, printable
+
+from .answers import ask
 
 #: Seconds for each step of an answer.
 STEP_SECONDS = 10
@@ -55,43 +54,6 @@ _HINTS = {
     400: "; is the host in ALLOWED_HOSTS?",
     503: "; manage.py sitemap_doctor may know why",
 }
-
-
-class Project:
-    """Answers requests without cookies, and logs nothing of them.
-
-    Args:
-        site: the site that is asked.
-        raises: whether errors of views are raised; else they are answers with 500.
-    """
-
-    def __init__(self, site: Site, *, raises: bool = False) -> None:
-        self._site = site
-        self._client = Client(raise_request_exception=raises)
-
-    def get(self, url: str) -> Any:
-        """Return the response to a GET for a URL of the site.
-
-        In development every host is allowed, for BASE_URL may be that of production.
-        """
-        parts, prefix = urlsplit(url), self._site.script_prefix
-        path = parts.path or "/"
-        if path.startswith(prefix):  # which a web server takes away
-            path = path[len(prefix) - 1 :]
-        hosts = ["*"] if settings.DEBUG else settings.ALLOWED_HOSTS
-        disabled = logging.root.manager.disable
-        self._client.cookies.clear()
-        logging.disable()
-        try:
-            with override_settings(ALLOWED_HOSTS=hosts):
-                return self._client.get(
-                    f"{path}?{parts.query}",
-                    secure=parts.scheme == "https",
-                    SCRIPT_NAME=prefix.rstrip("/"),
-                    HTTP_HOST=parts.netloc,
-                )
-        finally:
-            logging.disable(disabled)
 
 
 class Inspection:
@@ -235,8 +197,7 @@ class Audit:
     ) -> None:
         self._inspection, self._site, self._sample = inspection, site, sample
         self._wanted = [page_url(it, 1, site).removesuffix("1.xml") for it in sections]
-        self._project = Project(site)
-        response = self._project.get(f"{site.origin}/robots.txt")
+        response = ask(f"{site.origin}/robots.txt", site)
         is_there = response.status_code == 200 and site.script_prefix == "/"
         text = response.getvalue().decode("utf-8-sig", "replace") if is_there else ""
         self._rules = parse_robots(text, "googlebot")
@@ -258,7 +219,7 @@ class Audit:
 
     def _fetch(self, url: str) -> Iterator[bytes]:
         self._check_robots(url)
-        response = self._project.get(url)
+        response = ask(url, self._site)
         if response.status_code != 200:
             raise Fault("http-status", _status(response))
         yield from response
@@ -275,7 +236,7 @@ class Audit:
                 self._check_robots(url)
             except Fault as fault:
                 report(fault.code, str(fault))
-            response = self._project.get(url)
+            response = ask(url, self._site)
             status, target = response.status_code, response.headers.get("Location")
             if 300 <= status < 400:
                 words = f"{url} redirects to {target}: list that page, or none"
@@ -286,8 +247,6 @@ class Audit:
             else:
                 for found in _indexing_faults(url, response):
                     report(found.code, str(found))
-            if response.streaming:  # the client has closed others
-                response.close()
 
     def _check_robots(self, url: str) -> None:
         if not self._rules.allows(url.removeprefix(self._site.origin) or "/"):
@@ -311,8 +270,8 @@ def _sample(urls: list[str], count: int, seed: str) -> list[str]:
 
 def _status(response: Any) -> str:
     why = _HINTS.get(response.status_code, "")
-    if error := getattr(response, "exc_info", None):
-        why = f": {error[0].__name__}: {error[1]}"
+    if (error := response.error) is not None:
+        why = f": {type(error).__name__}: {error}"
     return f"the project answers {response.status_code} {response.reason_phrase}{why}"
 
 

@@ -44,8 +44,7 @@ from django_sitemaps_plus.storage import delete_object, read_object, store_objec
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
-from .answers import look
-from .audit import Project
+from .answers import ask, look
 from .problems import INCLUDED, problems_of
 from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
 
@@ -280,7 +279,10 @@ def _engines(site: Site) -> Findings:
 
 
 def _index(site: Site) -> Findings:
-    answer = look(site)
+    answer = look(site).get(site.name)
+    if answer is None:
+        yield Finding("index", None, "nobody could ask for it")
+        return
     text = f"{answer.url or 'the index'} answers {answer.status or 'nothing'}"
     if answer.status and not answer.is_ours:
         text += ", from another view"
@@ -291,9 +293,17 @@ def _index(site: Site) -> Findings:
     yield Finding("index", answer.is_well and answer.is_ours, text, remedy)
 
 
+def _response(url: str, site: Site) -> Any:
+    """Return what the project answers for a URL, or raise what a view of it raises."""
+    response = ask(url, site)
+    if response.error is not None:
+        raise response.error
+    return response
+
+
 def _robots(site: Site) -> Findings:
     url, line = f"{site.origin}/robots.txt", f"Sitemap: {index_url(site)}"
-    response = Project(site, raises=True).get(url)
+    response = _response(url, site)
     ok: bool | None = line.encode() in response.getvalue()
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
@@ -306,7 +316,7 @@ def _key_files(site: Site) -> Findings:
     for engine in get_engines().values():
         for name, content in engine.files(site).items():
             url = f"{site.origin}{site.script_prefix}{name}"
-            response = Project(site, raises=True).get(url)
+            response = _response(url, site)
             ok = response.getvalue() == content.encode()
             text = f"it answers {response.status_code}{'' if ok else ', without key'}"
             yield Finding(f"key file of {engine.name}", ok, text, _INCLUDE)

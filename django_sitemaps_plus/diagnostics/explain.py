@@ -149,7 +149,8 @@ def explain_object(row: Model, site: Site) -> Explanation:
         before = len(found.notes)
         _add(found, section, same, ())
         is_model = isinstance(section.source, ModelSource) and section.source.model
-        if len(found.notes) > before and is_model:
+        has_failed = len(found.notes) > before
+        if is_model and has_failed and name not in [it.section for it in found.rows]:
             # Its query fails: look the row up without it, as far as that goes.
             whole: Any = copy(section.source)
             whole.get_queryset = whole.model._base_manager.all

@@ -48,13 +48,10 @@ METRICS = [
     *_of(
         SiteStatus,
         site_ok=(
-            "Whether nothing needs a person, as far as is known",
-            lambda it: not problems_of(it),
+            "Whether nothing is known that needs a person",
+            lambda it: all(problem.level != "error" for problem in problems_of(it)),
         ),
-        last_look_age_seconds=(
-            "Time since Django was asked for the index",
-            lambda it: it.answer and it.answer.looked_at,
-        ),
+        site_known=("Whether it is known that Django answers, or not", "is_known"),
     ),
     *_of(
         SectionStatus,

@@ -88,21 +88,25 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
     remedy = _("Correct what it says; the log says more.")
     if not answer.status:
         message = _("Django does not answer for %(url)s.")
+    elif answer.is_empty:
+        message = _("Django answers %(status)s for %(url)s, since nothing is listed.")
+        remedy = _("See that sections are registered, and that they have rows.")
     elif answer.status == 400:
         remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(answer.url).hostname
     elif answer.leads_to:
         remedy = _("Set BASE_URL to where it leads: %s") % shortened(answer.leads_to)
-    elif not answer.is_ours:
+    elif answer.status in (200, 404):
         remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
     if answer.status == 200:
         message = _("Django answers for %(url)s, but with no sitemap.")
     return Problem(
-        id="index_unavailable",
+        id="index_empty" if answer.is_empty else "index_unavailable",
+        level="warning" if answer.is_empty else "error",
         subject=_("Index"),
         message=f"{message % shown} {shortened(answer.said)}".rstrip(),
         remedy=remedy,
         command=command_for("sitemap_doctor", site),
-        since=answer.looked_at,
+        since=datetime.fromisoformat(answer.since or answer.at),
     )
 
 

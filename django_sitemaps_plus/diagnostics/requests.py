@@ -31,6 +31,8 @@ from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.sources.conditions import as_keys
 from django_sitemaps_plus.tracking.recording import notify_changed
 
+from .answers import look
+
 
 def refresh(site: Site, section: str, **others: Any) -> bool:
     """Have workers look for changes of a section now, and build them."""
@@ -53,6 +55,11 @@ def release(site: Site, section: str, **others: Any) -> bool:
     rows = Section.objects.filter(site=site.name, name=section)
     held = rows.exclude(hold_reason="").update(may_shrink=True)
     return bool(held) and refresh(site, section)
+
+
+def ask(site: Site, _: str, **others: Any) -> bool:
+    """Ask Django for the index now; return whether that could be done."""
+    return bool(look(site))
 
 
 def pause(site: Site, engine: str, *, by: str, **others: Any) -> bool:

@@ -352,7 +352,7 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
         if row := rows.get(site.name):
             status.index_problems = [*unknown, *index_problems(pages[row.pk])]
             status.stored_origin = row.origin if row.origin != site.origin else ""
-            status.answer = stored_answer(row.answer)
+            status.answer = stored_answer(row.answer, site)
         with in_force(site):
             status.silence = silence_reason() if status.engines else ""
     return list(found.values())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import connections, transaction
+from django.db import Error, connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -98,7 +98,9 @@ def gone() -> HttpResponse:
 def unavailable(error: Exception) -> HttpResponse:
     """Answer 503 while the content is unknown, so that crawlers keep what they have."""
     response: Any = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
-    response.fault = in_one_line(error)  # for those who ask in this process
+    # Those who ask in this process read it. An error of ours may name hosts and users.
+    is_ours = isinstance(error, Error)
+    response.fault = "the database cannot be read" if is_ours else in_one_line(error)
     response["Retry-After"] = str(RETRY_AFTER)
     response["Cache-Control"] = "no-store"
     return cast(HttpResponse, response)

@@ -123,8 +123,10 @@ class Command(SiteCommand):
                 for feed, feedback in engine.feedback.items():
                     words = dumps(feedback, ensure_ascii=False)
                     self.stdout.write(f"{engine.engine} says of {feed}: {words}")
-        if problems:
+        if any(problem.level == "error" for problem in problems):
             raise CommandError("\n".join(map(str, problems)))
+        for problem in () if json else problems:
+            self.stdout.write(str(problem))
 
 
 def pause(text: str) -> int:

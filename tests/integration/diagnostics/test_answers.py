@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import asdict
 from datetime import timedelta
 from time import monotonic
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,13 +18,15 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.test import Client
 from django.urls import include, path, reverse
 from django.utils import timezone
+from django.utils.translation import get_language, override
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.diagnostics import answers
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import SiteStatus, read_dashboard
 from django_sitemaps_plus.models import INDEX, Section
+from django_sitemaps_plus.sites import in_force, site_in_force
 from tests.support.faults import fail_queries, writes_to
 from tests.support.shop import limited, make_products
 
@@ -48,8 +52,8 @@ urlpatterns = [
 @pytest.fixture(autouse=True)
 def site(configure: Any, sections: Any) -> None:
     """Have a section that is not built, and no earlier look."""
-    cache.clear()
     configure(MONITORING_TOKEN=TOKEN)
+    later()
     make_products(25)
     sections.register("products", limited(10))
 
@@ -78,17 +82,31 @@ def health() -> tuple[int, str]:
     return answer.status_code, answer.json()["status"]
 
 
+def look() -> answers.Answer:
+    """Have Django asked, and return what is known then."""
+    assert answers.look(get_site()).keys() == {"default"}
+    found = status().answer
+    assert found
+    return found
+
+
+def later() -> None:
+    """Let the next look be due."""
+    cache.clear()
+    answers._looked_at().clear()
+
+
 def age_answer(**ago: int) -> None:
     """Let the last look be longer ago, and the next one be due."""
     row = Section.objects.get(name=INDEX)
     row.answer["at"] = (timezone.now() - timedelta(**ago)).isoformat()
     row.save()
-    cache.clear()
+    later()
 
 
 class TestLooks:
     def test_a_crawler_would_get_the_index(self, client):
-        answer = answers.look(get_site())
+        answer = look()
         served = client.get("/sitemap.xml", headers={"accept-encoding": "gzip"})
         assert answer.url == "https://example.com/sitemap.xml"
         assert (answer.status, answer.size) == (200, len(served.content))
@@ -107,12 +125,18 @@ class TestLooks:
                 "answers 302",
                 "Set BASE_URL to where it leads: https://www.example.com/",
             ),
-            (lambda _: 1 / 0, "answers 500", "Put path("),
+            (lambda _: HttpResponse(status=503), "answers 503", "Correct what it says"),
+            (
+                lambda _: 1 / 0,
+                "answers 500 for https://example.com/sitemap.xml. "
+                "ZeroDivisionError: division by zero",
+                "Correct what it says",
+            ),
         ],
     )
     def test_all_else_is_a_problem(self, project, answer, said, remedy):
         project(answer)
-        answers.look(get_site())
+        look()
         [problem] = problems_of(status())
         assert (problem.id, problem.level) == ("index_unavailable", "error")
         assert said in problem.message
@@ -120,75 +144,163 @@ class TestLooks:
 
     def test_a_sitemap_of_another_view_will_do(self, project):
         project(lambda _: HttpResponse(b'<?xml version="1.0"?><urlset></urlset>'))
-        answer = answers.look(get_site())
+        answer = look()
         assert (answer.is_ours, answer.is_well) == (False, True)
         assert problems_of(status()) == []
 
     def test_a_host_that_is_not_allowed(self, settings):
         settings.ALLOWED_HOSTS = ["other.example"]
-        assert answers.look(get_site()).status == 400
+        assert look().status == 400
         [problem] = problems_of(status())
         assert problem.remedy == "Add 'example.com' to ALLOWED_HOSTS."
         settings.DEBUG = True  # where BASE_URL may be that of production
-        assert answers.look(get_site()).status == 200
+        assert look().status == 200
 
     def test_a_project_that_does_not_answer(self, project, monkeypatch):
-        """Whoever asked goes on, and a later answer is not taken for this one."""
-        is_over = threading.Event()
-        project(lambda _: is_over.wait(60) and HttpResponse())
+        """Whoever asked goes on, and a thread that hangs stays the only one."""
+        is_over, asked = threading.Event(), list[Any]()
+        project(lambda _: asked.append(1) or (is_over.wait(60) and HttpResponse()))
         monkeypatch.setattr(answers, "PATIENCE", 0.1)
         began = monotonic()
         try:
-            assert answers.look(get_site()).status == 0
+            assert [look().status, look().status, len(asked)] == [0, 0, 1]
         finally:
             is_over.set()
+            answers._hanging["default"].join(60)
         assert monotonic() - began < 30
         [problem] = problems_of(status())
         assert "no answer within" in problem.message
+        project(lambda _: HttpResponse(b"<urlset></urlset>"))
+        assert look().is_well
+
+    def test_it_is_unwell_since_the_first_look(self, project):
+        project(lambda _: HttpResponse(status=503))
+        first, second = look(), look()
+        assert first.at < second.at
+        [problem] = problems_of(status())
+        assert problem.since == first.looked_at
+        project(lambda _: HttpResponse(b"<urlset></urlset>"))
+        assert look().since == ""
+
+    def test_a_site_without_entries_is_a_warning(self, sections):
+        sections.unregister("products")
+        assert look().is_empty
+        [problem] = problems_of(status())
+        assert (problem.id, problem.level) == ("index_empty", "warning")
+        assert health() == (200, "ok")
 
     def test_a_project_without_our_urls(self, settings):
         """It may have views of its own: nothing is known."""
         settings.ROOT_URLCONF = "django.contrib.auth.urls"
-        answer = answers.look(get_site())
+        answer = look()
         assert (answer.status, answer.is_known) == (0, False)
         assert "sitemaps_plus" in answer.said
         assert problems_of(status()) == []
         settings.ROOT_URLCONF = "tests.no_module"
-        answers.look(get_site())
+        look()
         [problem] = problems_of(status())
         assert "no_module" in problem.message
 
     def test_nobody_is_told_of_a_request(self, client):
         """The signals of requests would close the connections of the caller."""
         seen: list[Any] = []
+
+        def note(signal: Any, **kwargs: Any) -> None:
+            seen.append(signal)
+
         for signal in (request_started, request_finished):
-            signal.connect(seen.append, weak=False, dispatch_uid="seen")
+            signal.connect(note, weak=False, dispatch_uid="seen")
         try:
-            answers.look(get_site())
+            assert look().status == 200
         finally:
             for signal in (request_started, request_finished):
                 signal.disconnect(dispatch_uid="seen")
         assert seen == []
 
-    def test_another_language_or_site_of_the_caller_does_not_count(self, project):
-        """Nor what the view leaves behind: it has a thread of its own."""
+    def test_nothing_is_logged(self, project, settings, caplog):
+        """Django mails such errors: each minute of an outage would be a mail."""
+        project(lambda _: 1 / 0)
+        assert look().status == 500
+        settings.ALLOWED_HOSTS = ["other.example"]
+        assert look().status == 400
+        assert [it.name for it in caplog.records] == []
+        with pytest.raises(ZeroDivisionError):
+            Client(headers={"host": "other.example"}).get("/sitemap.xml")
+        assert "django.request" in [it.name for it in caplog.records]
+
+    def test_the_caller_does_not_count(self, project, settings, configure):
+        """Its language, site and transaction: the thread is another."""
         asked: list[Any] = []
-        project(lambda request: asked.append(threading.current_thread()) or 1 / 0)
-        answers.look(get_site())
-        assert asked != [threading.current_thread()]
-        with transaction.atomic():  # whose rows another thread would not see
-            answers.look(get_site())
-        assert asked[1:] == [threading.current_thread()]
+
+        def answer(request: Any) -> HttpResponse:
+            asked.append((threading.current_thread(), get_language(), site_in_force()))
+            return HttpResponse(b"<urlset></urlset>")
+
+        project(answer)
+        own = threading.current_thread()
+        with override("de"), in_force(get_site()):
+            look()
+            [(thread, language, chosen)] = asked
+            assert (thread == own, language, chosen) == (False, "en", None)
+            with transaction.atomic():  # whose rows another thread would not see
+                look()
+            assert asked[1] == (own, "en", None)
+            assert get_language() == "de"
+
+    def test_paths_are_decoded_as_a_server_does(self, settings, configure, project):
+        answer = "django_sitemaps_plus.urls"
+        project(None)
+        module = ModuleType("tests.words")
+        module.urlpatterns = [path("größe/", include(answer))]
+        settings.ROOT_URLCONF = module
+        assert look().status == 200
+        settings.ROOT_URLCONF = "tests.support.urls"
+        configure(BASE_URL="https://example.com/größe", MONITORING_TOKEN=TOKEN)
+        assert look().status == 200
+
+    def test_no_host_of_development_is_needed(self, settings, configure):
+        """Sites are told apart though the host of none is allowed."""
+        settings.DEBUG, settings.ALLOWED_HOSTS = True, []
+        sites = {name: {"BASE_URL": f"https://{name}.example"} for name in ("a", "b")}
+        configure(BASE_URL=None, SITES=sites)
+        found = answers.look(*get_sites())
+        assert {name: it.status for name, it in found.items()} == {"a": 200, "b": 200}
+
+    def test_an_error_is_kept_as_far_as_a_row_takes_it(self, project):
+        def answer(request: Any) -> HttpResponse:
+            raise RuntimeError("\x00" + "x" * 1_000_000)
+
+        project(answer)
+        said = look().said
+        assert len(said) == answers.MAX_WORDS
+        assert said.startswith(r"RuntimeError: \x00x")
 
     def test_a_database_that_is_away_leaves_the_answer(self):
         with fail_queries(writes_to("sitemaps_plus_section")):
-            assert answers.look(get_site()).status == 200
+            found = answers.look(get_site())
+        assert found["default"].status == 200
 
-    def test_what_another_version_has_kept_is_not_known(self):
-        answers.look(get_site())
+    def test_what_another_has_kept_is_not_known(self, configure):
+        """Another version, or one for another origin."""
+        good = look()
         for kept in ({"state": "well"}, {"at": "yesterday"}, {"at": None}):
-            Section.objects.filter(name=INDEX).update(answer=kept)
+            Section.objects.filter(name=INDEX).update(answer=asdict(good) | kept)
             assert status().answer is None
+        later_at = (timezone.now() + timedelta(days=1)).isoformat()
+        Section.objects.filter(name=INDEX).update(
+            answer=asdict(good) | {"at": later_at}
+        )
+        assert not status().is_known
+        look()
+        configure(BASE_URL="https://other.example")
+        assert status().answer is None
+
+    def test_a_process_that_can_have_no_thread(self, monkeypatch):
+        def start(self: Any) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(threading.Thread, "start", start)
+        assert health() == (200, "unknown")
 
 
 class TestWhoAsks:
@@ -205,7 +317,7 @@ class TestWhoAsks:
         first = status().answer
         assert health() == (200, "ok")
         assert status().answer == first
-        age_answer(seconds=answers.INTERVAL + 1)
+        later()
         health()
         assert status().answer.looked_at > first.looked_at
 
@@ -234,19 +346,17 @@ class TestWhoAsks:
         assert "its service is away" in problem.message
 
     def test_a_button_of_the_dashboard_does(self, client):
-        admin = User.objects.create_superuser("admin")
-        client.force_login(admin)
-        ask = reverse("admin:sitemaps_plus_dashboard_ask")
+        client.force_login(User.objects.create_superuser("admin"))
+        ask = reverse("admin:sitemaps_plus_dashboard_act", args=["ask"])
         overview = reverse("admin:sitemaps_plus_dashboard_changelist")
         assert "was never asked" in client.get(overview).text
-        assert client.get(ask).status_code == 405
         assert client.post(ask).headers["Location"] == overview
-        assert "200, " in client.get(overview).text
-        age_answer(minutes=6)
         page = client.get(overview).text
+        assert "Ask Django for the index: https://example.com: done." in page
+        assert "200, " in page
+        age_answer(minutes=6)
+        page = client.get(overview).text.replace("\xa0", " ")
         assert "Not known" in page
-        assert "asked 6 minutes ago" in page.replace("\xa0", " ")
+        assert "asked 6 minutes ago" in page
         problems = client.get(reverse("admin:sitemaps_plus_dashboard_problems")).text
         assert "Nothing needs you" not in problems
-        client.logout()
-        assert client.post(ask).status_code == 302

@@ -92,6 +92,7 @@ ADMIN: dict[str, list[Row]] = {
     "sitemaps_plus_dashboard_act": [
         action("refresh", section="products"),
         action("rebuild", "sitemaps_plus_page", section="products"),
+        action("ask", "sitemaps_plus_section"),
         action("release", "sitemaps_plus_section", section="products"),
         action("pause", "sitemaps_plus_enginehost", engine="keyed"),
         action("resume", "sitemaps_plus_enginehost", engine="parked"),
