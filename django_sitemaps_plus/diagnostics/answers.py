@@ -31,7 +31,7 @@ from django.utils import timezone
 from django_sitemaps_plus.cache import first_to
 from django_sitemaps_plus.conf import Site, get_site, until_settings_change
 from django_sitemaps_plus.core.gzip import inflate
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import INDEX, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url
@@ -138,11 +138,13 @@ def look(*sites: Site) -> dict[str, Answer]:
             thread.start()
             thread.join(PATIENCE)
             if thread.is_alive():
-                site = next(it for it in asked if it.name not in answers)
-                _hanging[site.name] = thread
-                answers = {**answers, site.name: _unanswered(site)}
+                answers = {**answers}  # it may go on
+                for site in [it for it in asked if it.name not in answers][:1]:
+                    _hanging[site.name] = thread
+                    answers[site.name] = _unanswered(site)
+
     by_name = {site.name: site for site in sites}
-    return {name: _kept(by_name[name], answer) for name, answer in answers.items()}
+    return {name: _kept(by_name[name], it) for name, it in answers.items()}
 
 
 def look_now_and_then(whose: str, *sites: Site) -> dict[str, Answer]:
@@ -190,10 +192,11 @@ def _is_in_transaction() -> bool:
 
 
 def _kept(site: Site, answer: Answer) -> Answer:
-    """Keep an answer with the index of a site, and say since when it is unwell."""
+    """Keep an answer with the index of a site, with the time since it is unwell."""
     with suppress(Error), contained():  # whoever reads the rows says what is wrong
-        last = stored_answer(Section.objects.kept_answer(site.name), site)
+        rows = Section.objects.filter(site=site.name, name=INDEX)
         if not answer.is_well:
+            last = stored_answer(rows.values_list("answer", flat=True).first(), site)
             since = last.since if last and last.since else answer.at
             answer = replace(answer, since=since)
         Section.objects.note_of_index(site.name, answer=asdict(answer))
@@ -201,17 +204,15 @@ def _kept(site: Site, answer: Answer) -> Answer:
 
 
 def _unanswered(site: Site) -> Answer:
-    said = f"there was no answer within {PATIENCE:.0f} s"
-    return Answer(**_asked(site), seconds=PATIENCE, said=said)
-
-
-def _asked(site: Site) -> dict[str, Any]:
     url = f"{site.origin}{site.script_prefix}sitemap.xml"
-    return {"url": url, "at": timezone.now().isoformat()}
+    said = f"there was no answer within {PATIENCE:.0f} s"
+    at = timezone.now().isoformat()
+    return Answer(url=url, at=at, seconds=PATIENCE, said=said)
 
 
 def _look(site: Site) -> Answer:
-    began, given = monotonic(), _asked(site)
+    began, given = monotonic(), dict[str, Any]()
+    unanswered = _unanswered(site)
     try:
         given["url"] = url = index_url(site)
         response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
@@ -232,10 +233,10 @@ def _look(site: Site) -> Answer:
             "is_sitemap": is_sitemap,
         }
     except NoReverseMatch as error:  # the project has views of its own, or none
-        given |= {"url": "", "said": in_one_line(error)[:MAX_WORDS]}
+        given = {"url": "", "said": in_one_line(error)[:MAX_WORDS]}
     except Exception as error:  # noqa: BLE001 - whatever the project raises
         given["said"] = printable(in_one_line(error))[:MAX_WORDS]
-    return Answer(**given, seconds=round(monotonic() - began, 3))
+    return replace(unanswered, seconds=round(monotonic() - began, 3), **given)
 
 
 def ask(url: str, site: Site, **headers: str) -> Any:
@@ -305,10 +306,6 @@ def _noting() -> Iterator[list[tuple[Any, BaseException | None]]]:
         got_request_exception.disconnect(note)
 
 
-def _is_of_client(record: logging.LogRecord) -> bool:
-    return record.thread not in _asking
-
-
 # A bad answer is logged as an error, and may be mailed: here that is each minute.
 _LOGGERS = (
     "django.request",
@@ -316,4 +313,4 @@ _LOGGERS = (
     "django_sitemaps_plus.views.sitemaps",
 )
 for _name in _LOGGERS:
-    logging.getLogger(_name).addFilter(_is_of_client)
+    logging.getLogger(_name).addFilter(lambda record: record.thread not in _asking)

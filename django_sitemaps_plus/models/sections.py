@@ -58,11 +58,6 @@ class SectionQuerySet(RowQuerySet["Section"]):
             **others,
         )
 
-    def kept_answer(self, site: str) -> Any:
-        """Return the last answer of Django for the index of a site, or None."""
-        rows = self.filter(site=site, name=INDEX)
-        return rows.values_list("answer", flat=True).first()
-
     def note_of_index(self, site: str, **values: Any) -> None:
         """Keep what was found out about a site, with its index."""
         # The row gets no origin: the next build says which one this database has.
