@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.apps import apps
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -93,8 +93,9 @@ class SitemapMixin(_MixinBase):
 
         is_part, [sites, fault] = "part" in request.GET, known_sites(request)
         request.current_app = self.admin_site.name
+        fields = flatten_fieldsets(self.get_fieldsets(request, row))
         context: dict[str, Any] = {
-            "answers": [(site, *_answer(row, site)) for site in sites],
+            "answers": [(site, *_answer(row, site, fields)) for site in sites],
             "fault": fault,
             "exclusion": Exclusion.objects.of_row(row).first(),
             "may_exclude": _may_exclude(self, request, row),
@@ -120,11 +121,16 @@ def _may_lift(request: HttpRequest) -> bool:
     return request.user.has_perm("sitemaps_plus.delete_exclusion")
 
 
-def _answer(row: Model, site: Site) -> tuple[Explanation | None, str]:
-    """Return what there is to say of a row on a site, or why nothing is."""
+def _answer(
+    row: Model, site: Site, fields: Collection[str]
+) -> tuple[Explanation | None, str]:
+    """Return what there is to say of a row on a site, or why nothing is.
+
+    Values of other fields than those of the form are left out.
+    """
     try:
         with in_force(site), contained():
-            return explain_object(row, site), ""
+            return explain_object(row, site, fields), ""
     except Exception as error:
         logger.exception("A row cannot be explained")
         return None, in_one_line(error)

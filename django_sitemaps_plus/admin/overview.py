@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.contrib.auth import get_permission_codename
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.defaultfilters import filesizeformat, floatformat
@@ -158,11 +159,13 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
 
-    def link(model: type[Model], key: str) -> str:
+    def link(model: type[Model], key: str) -> str | None:
         admin = admin_site._registry.get(model)
-        if admin is None or not admin.has_view_or_change_permission(request):
-            return ""
-        return object_url(admin_site, model, key)
+        name = get_permission_codename("view", model._meta)
+        may_view = request.user.has_perm(f"{model._meta.app_label}.{name}")
+        if admin is not None:
+            may_view = admin.has_view_or_change_permission(request)
+        return object_url(admin_site, model, key) if may_view else None
 
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -123,11 +123,13 @@ def explain_url(url: str, site: Site) -> Explanation:
     return found
 
 
-def explain_object(row: Model, site: Site) -> Explanation:
+def explain_object(
+    row: Model, site: Site, shown: Collection[str] | None = None
+) -> Explanation:
     """Say which pages list a row of a model, or what leaves it out.
 
     Of each section that has it, the page of the row is read; of one that is not built,
-    only the row.
+    only the row. With names of fields that may be shown, values of others are not.
 
     Raises:
         DatabaseError, InterfaceError: our own rows cannot be read.
@@ -147,14 +149,14 @@ def explain_object(row: Model, site: Site) -> Explanation:
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
         before = len(found.notes)
-        _add(found, section, same, ())
+        _add(found, section, same, (), shown)
         is_model = isinstance(section.source, ModelSource) and section.source.model
         has_failed = len(found.notes) > before
         if is_model and has_failed and name not in [it.section for it in found.rows]:
             # Its query fails: look the row up without it, as far as that goes.
             whole: Any = copy(section.source)
             whole.get_queryset = whole.model._base_manager.all
-            _add(found, replace(section, source=whole), same, ())
+            _add(found, replace(section, source=whole), same, (), shown)
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
@@ -163,13 +165,17 @@ def explain_object(row: Model, site: Site) -> Explanation:
 
 
 def _add(
-    found: Explanation, section: OpenSection, find: Find, forms: Sequence[str]
+    found: Explanation,
+    section: OpenSection,
+    find: Find,
+    forms: Sequence[str],
+    shown: Collection[str] | None = None,
 ) -> None:
     """Add what a section says of some rows, and the pages that list them."""
     leads: dict[Any, Lead] = {}
     language = get_language()  # that of the reader: rendering has another
     with _noting(found), section.reading():
-        leads = _leads(section, find, language)
+        leads = _leads(section, find, language, shown)
     found.rows += leads.values()
     if leads or forms:
         with _noting(found):
@@ -186,7 +192,12 @@ def _noting(found: Explanation) -> Iterator[None]:
             found.notes.append(str(error))
 
 
-def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, Lead]:
+def _leads(
+    section: OpenSection,
+    find: Find,
+    language: str | None,
+    shown: Collection[str] | None,
+) -> dict[Any, Lead]:
     """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
     reader, rows = section.reader, as_model_source(section.source)
@@ -206,7 +217,7 @@ def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, 
                 words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
                 note = excluded.note
                 reasons.append(f"{words}: {note}" if note else words)
-            reasons += unmet(listed, row)
+            reasons += unmet(listed, row, shown)
         lines = "".join([it for _, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.reason for it in tally.left_out]

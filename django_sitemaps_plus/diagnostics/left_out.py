@@ -26,8 +26,9 @@ from .status import SectionStatus
 #: each that are named.
 MAX_PAGES, MAX_REASONS, MAX_ROWS = 500, 50, 20
 
-#: Returns the page of an object, by its model and key; "" where there is none.
-Link: TypeAlias = Callable[[type[Model], str], str]
+#: Returns the page of an object, by its model and key; "" where there is none, and None
+#: where the reader may not see such objects.
+Link: TypeAlias = Callable[[type[Model], str], str | None]
 
 # Parts of reasons that vary by row: texts in quotes, maybe cut, and numbers.
 _VARYING = re.compile(
@@ -139,5 +140,7 @@ def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:
         model = listed.get(problem.model)
         words = "" if items else shortened(problem.reason)
         url = link(model, problem.key) if model else ""
+        if url is None:
+            continue
         items.append(Item(name=problem.row, words=words, url=url))
     return items

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.db.models import Exists
 from django.urls import reverse
 from lxml import html
 
@@ -19,7 +20,7 @@ from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Label, Product
 
-from .desk import OwnTemplateAdmin
+from .desk import ObjectAdmin, OwnTemplateAdmin
 
 pytestmark = pytest.mark.usefixtures("urls")
 
@@ -192,6 +193,24 @@ class TestActing:
             kinds = dict(Change.objects.values_list("section", "kind"))
             assert kinds == {"products": "key", "broken": "unknown"}
             Change.objects.all().delete()
+
+    def test_values_of_fields_that_a_form_lacks_are_not_shown(
+        self, client, editor, products, sections, monkeypatch
+    ):
+        """Nor those of other rows: the condition is told by names of fields alone."""
+        sections.unregister("products")
+        listed = Product.objects.filter(
+            Exists(Label.objects.filter(code="secret")), name="parked", slug="other"
+        )
+        sections.register("products", limited(5, get_queryset=lambda _: listed))
+        monkeypatch.setattr(ObjectAdmin, "fields", ["slug"], raising=False)
+        found = text(client.get(panel_of(products[0])))
+        assert "fields that you do not see here: name" in found
+        assert "fields that you do not see here: those of other rows" in found
+        assert "slug" in found
+        assert "'other'" in found
+        assert "parked" not in found
+        assert "secret" not in found
 
     def test_what_was_published_of_a_source_that_raises_is_shown(
         self, client, editor, products, sections
