@@ -290,6 +290,8 @@ def _index(site: Site) -> Findings:
         text += f": {answer.said}"
     problems = problems_of(SiteStatus(site=site, answer=answer))
     remedy = problems[0].remedy if problems else _INCLUDE
+    if answer.url and not 0 < answer.status < 500:
+        remedy = "Mend what is above; the log says more."
     yield Finding("index", answer.is_well and answer.is_ours, text, remedy)
 
 

@@ -25,6 +25,7 @@ _HASH = re.compile(r"[0-9a-f]{16,}")
 _MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\d[T ][\d:]+(\+00:00)?"), "DATE"),
     (_HASH, "HASH"),
+    (re.compile(r"[0-9,]+ bytes"), "N bytes"),
     (re.compile(r"\d+\.\d\d s\."), "N s."),
     (re.compile(r"\b\d+ s\b|\d:\d\d:\d\d"), "AGE"),
 ]

@@ -49,11 +49,12 @@ class TestOverview:
         page.get_by_role("main").get_by_role("link", name="Dashboard").first.click()
         page.locator(".sitemaps-verdicts").wait_for()
         assert texts(page, ".sitemaps-verdict strong, .sitemaps-state") == [
+            *("Django answers", "Yes"),
             *("Complete", "No"),
             *("Fresh", "Look at it"),
             *("Taken up", "No"),
         ]
-        [complete, _fresh, taken_up] = texts(page, ".sitemaps-verdict")
+        [_answers, complete, _fresh, taken_up] = texts(page, ".sitemaps-verdict")
         assert "Held by the guard: harbours" in complete
         assert "Not notified: bing" in taken_up
         row = page.get_by_role("row").filter(
@@ -68,7 +69,7 @@ class TestOverview:
     def test_without_scripts_everything_can_be_read(self, visit, site):
         """The overview, the problems, and whether an object is listed."""
         page = visit(DASHBOARD, java_script_enabled=False)
-        assert len(texts(page, ".sitemaps-verdict")) == 3
+        assert len(texts(page, ".sitemaps-verdict")) == 4
         page.get_by_role("link", name="Ask the workers").click()
         page.get_by_text("No workers").wait_for()
         page.goto(f"{DASHBOARD}problems/")
