@@ -26,7 +26,7 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 27_310,
+    "lines of the package": 27_355,
     "files": 187,
     "most files in a folder": 21,
     "lines of the longest file": 399,
@@ -45,7 +45,7 @@ LIMITS: dict[str, float] = {
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 377,
     "files that a build passes": 68,
-    "lines of tests and support": 51_310,
+    "lines of tests and support": 51_335,
     "lines of programs of tests": 9_155,
 }
 
