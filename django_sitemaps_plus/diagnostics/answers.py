@@ -9,23 +9,23 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from io import BytesIO
 from threading import Thread, get_ident
 from time import monotonic
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from django.conf import settings
 from django.core.cache import caches
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.wsgi import WSGIRequest
 from django.core.signals import got_request_exception
-from django.db import Error, connections
-from django.http.request import validate_host
-from django.urls import NoReverseMatch, set_script_prefix
+from django.db import Error, connections, transaction
+from django.urls import NoReverseMatch, Resolver404, resolve, set_script_prefix
 from django.utils import timezone
 
 from django_sitemaps_plus.cache import first_to
@@ -61,7 +61,7 @@ _PORTS = {"http": 80, "https": 443}
 
 _asking: set[int] = set()  # threads whose requests are logged nowhere
 
-_hanging: dict[str, Thread] = {}  # by the site that has not answered
+_looks: dict[str, _Look] = {}  # the last by the name of the site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,51 +100,74 @@ class Answer:
         return self.status == 404 and self.is_ours
 
 
-def look(*sites: Site) -> dict[str, Answer]:
-    """Ask Django for the index of sites, one after the other, and keep the answers.
+class _Look(Thread):
+    """A request for the index of one site, with connections of its own."""
 
-    That happens in a thread of its own, with connections of its own: neither the
-    language nor the site of the caller counts. Inside a transaction, whose rows another
-    thread does not see and might wait for, the caller's thread asks.
+    def __init__(self, site: Site) -> None:
+        super().__init__(name="sitemaps_plus.answers", daemon=True)
+        self.site = site
+        self.answer: Answer | None = None
+        self.until = monotonic() + PATIENCE
 
-    Returns:
-        The answers by the name of the site; none for what is not known, since another
-        site has not answered, or no thread can be started.
-    """
-    answers: dict[str, Answer] = {}
-    asked: list[Site] = []
-
-    def run() -> None:
-        for site in asked:
-            answers[site.name] = _look(site)
-
-    def run_alone() -> None:
+    def run(self) -> None:
         try:
-            run()
+            self.answer = _look(self.site)
         finally:
             connections.close_all()
             caches.close_all()
 
-    for site in sites:
-        if (thread := _hanging.get(site.name)) and thread.is_alive():
-            answers[site.name] = _unanswered(site)
-        else:
-            asked.append(site)
-    if _is_in_transaction():
-        run()
-    elif asked:
-        thread = Thread(target=run_alone, name="sitemaps_plus.answers", daemon=True)
-        with suppress(RuntimeError):  # the process can have no more of them
-            thread.start()
-            thread.join(PATIENCE)
-            if thread.is_alive():
-                answers = {**answers}  # it may go on
-                for site in [it for it in asked if it.name not in answers][:1]:
-                    _hanging[site.name] = thread
-                    answers[site.name] = _unanswered(site)
+    def wait(self, until: float) -> Answer | None:
+        """Return the answer; None where it is too early to say that there is none."""
+        self.join(max(0.0, min(until, self.until) - monotonic()))
+        had_time = until >= self.until - PATIENCE / 10  # it began a little later
+        if self.is_alive() and had_time:
+            return _unanswered(self.site)
+        return self.answer
 
-    by_name = {site.name: site for site in sites}
-    return {name: _kept(by_name[name], it) for name, it in answers.items()}
+
+def look(*sites: Site) -> dict[str, Answer]:
+    """Ask Django for the index of sites, one after the other, and keep the answers.
+
+    That happens in threads of their own: neither the language, the site nor the
+    connections of the caller count. Inside a transaction, whose rows another thread
+    does not see and might wait for, the caller's thread asks.
+
+    Returns:
+        The answers by the name of the site; none for what is not known, since time was
+        over before, or no thread can be started.
+    """
+    found: dict[str, Answer] = {}
+    until = monotonic() + PATIENCE
+    is_in_transaction = _is_in_transaction()
+    for site in sites:
+        if is_in_transaction:
+            with _rolled_back():
+                answer: Answer | None = _look(site)
+        else:
+            asked = _looks.get(site.name)
+            if asked is None or not asked.is_alive():  # else it hangs, and is enough
+                asked = _looks[site.name] = _Look(site)
+                try:
+                    asked.start()
+                except RuntimeError:  # the process can have no more of them
+                    continue
+            answer = asked.wait(until)
+        if answer is not None:
+            found[site.name] = _kept(site, answer)
+    return found
+
+
+@contextmanager
+def _rolled_back() -> Iterator[None]:
+    """Keep a query that fails from the transactions that the caller is in."""
+    with ExitStack() as stack:
+        opened = connections.all(initialized_only=True)
+        aliases = [it.alias for it in opened if it.in_atomic_block]
+        for alias in aliases:
+            stack.enter_context(transaction.atomic(using=alias))
+        yield
+        for alias in aliases:
+            transaction.set_rollback(True, using=alias)
 
 
 def look_now_and_then(whose: str, *sites: Site) -> dict[str, Answer]:
@@ -173,7 +196,7 @@ def stored_answer(kept: dict[str, Any] | None, site: Site) -> Answer | None:
 
     Another version, another time zone support or another origin may have kept it.
     """
-    with suppress(TypeError, ValueError):
+    with suppress(AttributeError, TypeError, ValueError):
         answer = Answer(**(kept or {}))
         is_of_site = answer.url.startswith(site.origin) or not answer.url
         if is_of_site and timezone.is_aware(answer.looked_at) == settings.USE_TZ:
@@ -246,64 +269,69 @@ def ask(url: str, site: Site, **headers: str) -> Any:
     ``request_finished``. Its attribute ``error`` is what a view raised, or None,
     ``fault`` says why there is no sitemap, and ``match`` is of the URLconf, or None.
     """
-    parts, prefix = urlsplit(url), unquote(site.script_prefix)
-    path = unquote(parts.path) or "/"
+    parts, prefix = urlsplit(url), _as_wsgi(site.script_prefix.encode())
+    path = _as_wsgi(unquote_to_bytes(parts.path or "/"))
     if path.startswith(prefix):  # which a web server takes away
         path = path[len(prefix) - 1 :]
-    host, allowed = parts.netloc, settings.ALLOWED_HOSTS or ["localhost"]
-    chosen = None  # the host of the request chooses the site
-    if settings.DEBUG and not validate_host(parts.hostname or "", allowed):
-        # In development BASE_URL may be that of production.
-        host, chosen = allowed[0].lstrip("."), site
-    with surroundings(site), in_force(chosen), _noting() as errors:
-        handler = BaseHandler()
-        handler.load_middleware()
-        set_script_prefix(prefix)
-        request = WSGIRequest(
-            {
-                "REQUEST_METHOD": "GET",
-                "SCRIPT_NAME": _as_wsgi(prefix.rstrip("/")),
-                "PATH_INFO": _as_wsgi(path),
-                "QUERY_STRING": parts.query,
-                "SERVER_PROTOCOL": "HTTP/1.1",
-                "SERVER_NAME": parts.hostname,
-                "SERVER_PORT": str(parts.port or _PORTS[parts.scheme]),
-                "REMOTE_ADDR": _CLIENT,
-                "HTTP_HOST": host,
-                "HTTP_USER_AGENT": "django-sitemaps-plus",
-                "wsgi.url_scheme": parts.scheme,
-                "wsgi.input": BytesIO(),
-                "wsgi.errors": sys.stderr,
-                **headers,
-            }
-        )
-        response: Any = handler.get_response(request)
-    response.error = next((it for asked, it in errors if asked is request), None)
-    response.match = getattr(request, "resolver_match", None)
+    request: Any = WSGIRequest(
+        {
+            "REQUEST_METHOD": "GET",
+            "SCRIPT_NAME": prefix.rstrip("/"),
+            "PATH_INFO": path,
+            "QUERY_STRING": parts.query,
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "SERVER_NAME": parts.hostname,
+            "SERVER_PORT": str(parts.port or _PORTS[parts.scheme]),
+            "REMOTE_ADDR": _CLIENT,
+            "HTTP_HOST": parts.netloc,
+            "HTTP_USER_AGENT": "django-sitemaps-plus",
+            "wsgi.url_scheme": parts.scheme,
+            "wsgi.input": BytesIO(),
+            "wsgi.errors": sys.stderr,
+            **headers,
+        }
+    )
+    if settings.DEBUG:  # BASE_URL may be that of production, which is not allowed
+        request.get_host = lambda: parts.netloc
+    errors: list[BaseException | None] = [None]
+
+    def note(**signal: Any) -> None:
+        if signal["request"] is request:
+            errors.append(sys.exc_info()[1])
+
+    got_request_exception.connect(note)
+    _asking.add(get_ident())
+    try:
+        with surroundings(site), in_force(None):  # the host chooses the site
+            set_script_prefix(site.script_prefix)
+            response: Any = _handler(tuple(settings.MIDDLEWARE)).get_response(request)
+            match = getattr(request, "resolver_match", None)
+            with suppress(Resolver404):  # a cache may have answered before
+                match = match or resolve(request.path_info)
+    finally:
+        _asking.discard(get_ident())
+        got_request_exception.disconnect(note)
+    response.error, response.match = errors[-1], match
     fault = "" if response.error is None else in_one_line(response.error)
     response.fault = getattr(response, "fault", fault)
     return response
 
 
-def _as_wsgi(text: str) -> str:
-    return text.encode().decode("latin-1")  # PEP 3333
+@lru_cache(1)
+def _handler(middleware: tuple[str, ...]) -> BaseHandler:
+    handler = BaseHandler()
+    handler.load_middleware()
+    return handler
 
 
-@contextmanager
-def _noting() -> Iterator[list[tuple[Any, BaseException | None]]]:
-    """Give what requests raise meanwhile, and have this thread log no request."""
-    errors: list[tuple[Any, BaseException | None]] = []
+def _as_wsgi(path: bytes) -> str:
+    return path.decode("latin-1")  # PEP 3333
 
-    def note(request: Any, **kwargs: Any) -> None:
-        errors.append((request, sys.exc_info()[1]))
 
-    got_request_exception.connect(note)
-    _asking.add(get_ident())
-    try:
-        yield errors
-    finally:
-        _asking.discard(get_ident())
-        got_request_exception.disconnect(note)
+def _is_logged(record: logging.LogRecord) -> bool:
+    # The hint that changes wait is given once in a process.
+    is_hint = getattr(record, "action", "") == "changes_wait"
+    return is_hint or record.thread not in _asking
 
 
 # A bad answer is logged as an error, and may be mailed: here that is each minute.
@@ -313,4 +341,4 @@ _LOGGERS = (
     "django_sitemaps_plus.views.sitemaps",
 )
 for _name in _LOGGERS:
-    logging.getLogger(_name).addFilter(lambda record: record.thread not in _asking)
+    logging.getLogger(_name).addFilter(_is_logged)

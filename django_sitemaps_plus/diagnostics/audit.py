@@ -247,6 +247,8 @@ class Audit:
             else:
                 for found in _indexing_faults(url, response):
                     report(found.code, str(found))
+            if response.streaming:  # a file, perhaps
+                response.close()
 
     def _check_robots(self, url: str) -> None:
         if not self._rules.allows(url.removeprefix(self._site.origin) or "/"):

@@ -292,7 +292,8 @@ def _index(site: Site) -> Findings:
     remedy = problems[0].remedy if problems else _INCLUDE
     if answer.url and not 0 < answer.status < 500:
         remedy = "Mend what is above; the log says more."
-    yield Finding("index", answer.is_well and answer.is_ours, text, remedy)
+    ok = None if answer.is_empty else answer.is_well and answer.is_ours
+    yield Finding("index", ok, text, remedy)
 
 
 def _response(url: str, site: Site) -> Any:

@@ -150,11 +150,12 @@ def explain_object(
                 continue
         before = len(found.notes)
         _add(found, section, same, (), shown)
-        is_model = isinstance(section.source, ModelSource) and section.source.model
-        has_failed = len(found.notes) > before
-        if is_model and has_failed and name not in [it.section for it in found.rows]:
+        has_failed = name not in [it.section for it in found.rows]
+        has_failed &= len(found.notes) > before
+        source = section.source
+        if has_failed and isinstance(source, ModelSource) and hasattr(source, "model"):
             # Its query fails: look the row up without it, as far as that goes.
-            whole: Any = copy(section.source)
+            whole: Any = copy(source)
             whole.get_queryset = whole.model._base_manager.all
             _add(found, replace(section, source=whole), same, (), shown)
     urls = [it.url for it in found.listings]

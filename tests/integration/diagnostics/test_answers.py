@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.signals import request_finished, request_started
-from django.db import transaction
+from django.db import connection, transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.test import Client
 from django.urls import include, path, reverse
@@ -166,12 +166,57 @@ class TestLooks:
             assert [look().status, look().status, len(asked)] == [0, 0, 1]
         finally:
             is_over.set()
-            answers._hanging["default"].join(60)
+            answers._looks["default"].join(60)
         assert monotonic() - began < 30
         [problem] = problems_of(status())
         assert "no answer within" in problem.message
         project(lambda _: HttpResponse(b"<urlset></urlset>"))
         assert look().is_well
+
+    def test_slow_sites_are_not_taken_for_dead(self, project, configure, monkeypatch):
+        """Time is over for all together: of what had none nothing is known."""
+        sites = {name: {"BASE_URL": f"https://{name}.example"} for name in "abcd"}
+        configure(BASE_URL=None, SITES=sites)
+        is_over = threading.Event()
+
+        def answer(request: Any) -> HttpResponse:
+            is_over.wait(0.6 if request.get_host() == "a.example" else 60)
+            return HttpResponse(b"<urlset></urlset>")
+
+        project(answer)
+        monkeypatch.setattr(answers, "PATIENCE", 3.0)
+        try:
+            found = answers.look(*get_sites())
+        finally:
+            is_over.set()
+            for look in answers._looks.values():
+                look.join(60)
+        assert {name: it.status for name, it in found.items()} == {"a": 200}
+        found = answers.look(*get_sites())
+        assert {it.status for it in found.values()} == {200}
+        assert len(found) == 4
+
+    def test_an_answer_from_the_cache_is_ours(self, settings):
+        cached = "django.middleware.cache"
+        settings.MIDDLEWARE = [
+            f"{cached}.UpdateCacheMiddleware",
+            *settings.MIDDLEWARE,
+            f"{cached}.FetchFromCacheMiddleware",
+        ]
+        assert [look().is_ours, look().is_ours] == [True, True]
+
+    def test_a_query_that_fails_leaves_the_transaction(self, project):
+        """As PostgreSQL would not: whoever asks goes on in it."""
+
+        def answer(request: Any) -> HttpResponse:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 FROM no_such_table")
+            return HttpResponse()
+
+        project(answer)
+        with transaction.atomic():
+            assert look().status == 500
+            assert "no_such_table" in look().said
 
     def test_it_is_unwell_since_the_first_look(self, project):
         project(lambda _: HttpResponse(status=503))
@@ -258,13 +303,15 @@ class TestLooks:
         configure(BASE_URL="https://example.com/größe", MONITORING_TOKEN=TOKEN)
         assert look().status == 200
 
-    def test_no_host_of_development_is_needed(self, settings, configure):
+    def test_no_host_of_development_is_needed(self, settings, configure, sections):
         """Sites are told apart though the host of none is allowed."""
+        sections.register("more", limited(5, sites=["b"]))
         settings.DEBUG, settings.ALLOWED_HOSTS = True, []
         sites = {name: {"BASE_URL": f"https://{name}.example"} for name in ("a", "b")}
         configure(BASE_URL=None, SITES=sites)
         found = answers.look(*get_sites())
         assert {name: it.status for name, it in found.items()} == {"a": 200, "b": 200}
+        assert found["a"].size < found["b"].size
 
     def test_an_error_is_kept_as_far_as_a_row_takes_it(self, project):
         def answer(request: Any) -> HttpResponse:
