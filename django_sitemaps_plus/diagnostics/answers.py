@@ -117,10 +117,9 @@ class _Look(Thread):
             caches.close_all()
 
     def wait(self, until: float) -> Answer | None:
-        """Return the answer; None where it is too early to say that there is none."""
+        """Return the answer; None where it began too late to say that there is none."""
         self.join(max(0.0, min(until, self.until) - monotonic()))
-        had_time = until >= self.until - PATIENCE / 10  # it began a little later
-        if self.is_alive() and had_time:
+        if self.is_alive() and until >= self.until - PATIENCE / 10:
             return _unanswered(self.site)
         return self.answer
 
@@ -144,6 +143,8 @@ def look(*sites: Site) -> dict[str, Answer]:
             with _rolled_back():
                 answer: Answer | None = _look(site)
         else:
+            if monotonic() >= until:
+                break
             asked = _looks.get(site.name)
             if asked is None or not asked.is_alive():  # else it hangs, and is enough
                 asked = _looks[site.name] = _Look(site)

@@ -192,6 +192,7 @@ class TestLooks:
             for look in answers._looks.values():
                 look.join(60)
         assert {name: it.status for name, it in found.items()} == {"a": 200}
+        assert "c" not in answers._looks  # nor is it asked any more
         found = answers.look(*get_sites())
         assert {it.status for it in found.values()} == {200}
         assert len(found) == 4
