@@ -66,7 +66,7 @@ _looks: dict[str, _Look] = {}  # the last by the name of the site
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What Django answered for the index of a site."""
+    """An answer of Django for the index of a site."""
 
     url: str  # "" where no URL leads to our views
     at: str  # when Django was asked, in ISO 8601

@@ -46,7 +46,7 @@ def unmet(
             yield _("the condition is one that no row meets, such as none()")
             continue
         if shown is not None and (hidden := _columns(condition, row) - {*shown}):
-            # What is no column of the row, such as a subquery, is hidden as "".
+            # "" stands for anything but a column of the row, such as a subquery.
             names = ", ".join(sorted(hidden - {""}))
             veiled = _("a condition on fields that you do not see here: %s")
             yield veiled % (names or _("those of other rows"))

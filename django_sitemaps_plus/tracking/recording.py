@@ -163,7 +163,7 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
                 reader = reader_of(source)
                 space = reader.key_space()
                 models = reader.tracked_models if space is None else [space.model]
-        except Exception as error:  # of this source, which keeps back no other
+        except Exception as error:  # the source's: it keeps back no other
             if ends_work(error):
                 raise
             words = "All pages of section %s are compared: its source cannot be read"

@@ -98,7 +98,7 @@ def gone() -> HttpResponse:
 def unavailable(error: Exception) -> HttpResponse:
     """Answer 503 while the content is unknown, so that crawlers keep what they have."""
     response: Any = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
-    # Those who ask in this process read it. An error of ours may name hosts and users.
+    # For requests of this process. An error of our database may name hosts and users.
     is_ours = isinstance(error, Error)
     response.fault = "the database cannot be read" if is_ours else in_one_line(error)
     response["Retry-After"] = str(RETRY_AFTER)

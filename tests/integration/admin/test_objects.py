@@ -27,6 +27,11 @@ pytestmark = pytest.mark.usefixtures("urls")
 EXCLUSIONS = "/desk/sitemaps_plus/exclusion/"
 
 
+def fail(self: Any) -> Any:
+    """Be a queryset that cannot be made."""
+    raise RuntimeError("its service is away")
+
+
 def panel_of(row: Any, query: str = "?part") -> str:
     """Return the path of the panel."""
     meta = row._meta
@@ -177,10 +182,6 @@ class TestActing:
         self, client, editor, products, sections
     ):
         """Its own pages are compared, since nobody knows which rows it lists."""
-
-        def fail(self: Any) -> Any:
-            raise RuntimeError("its service is away")
-
         sections.unregister("products")
         sections.register("broken", limited(5, get_queryset=fail))
         sections.register("products", limited(5))
@@ -216,10 +217,6 @@ class TestActing:
         self, client, editor, products, sections
     ):
         """The row is looked up without the query, which would say what else counts."""
-
-        def fail(self: Any) -> Any:
-            raise RuntimeError("its service is away")
-
         sections.unregister("products")
         sections.register("products", limited(5, get_queryset=fail))
         found = text(client.get(panel_of(products[0])))

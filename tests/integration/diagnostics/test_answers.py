@@ -1,4 +1,4 @@
-"""What Django answers for the index: asked as crawlers ask, and kept with its time."""
+"""Django is asked for the index as crawlers ask, and its answer kept with its time."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ class TestLooks:
         assert health() == (200, "ok")
 
     def test_a_project_without_our_urls(self, settings):
-        """It may have views of its own: nothing is known."""
+        """Nothing is known of a project that may have views of its own."""
         settings.ROOT_URLCONF = "django.contrib.auth.urls"
         answer = look()
         assert (answer.status, answer.is_known) == (0, False)
@@ -370,7 +370,7 @@ class TestWhoAsks:
         assert status().answer.looked_at > first.looked_at
 
     def test_where_it_cannot_the_state_is_unknown(self, sections):
-        """What was seen long ago says nothing, whether it was good or bad."""
+        """An old answer says nothing, whether it was good or bad."""
         with transaction.atomic():
             assert health() == (200, "unknown")
         assert health() == (200, "ok")
