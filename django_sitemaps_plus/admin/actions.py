@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site, silence_reason
 from django_sitemaps_plus.diagnostics import requests
-from django_sitemaps_plus.diagnostics.problem import shortened
+from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Dashboard, EngineHost
 from django_sitemaps_plus.notifications import Takes

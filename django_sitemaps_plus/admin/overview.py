@@ -15,8 +15,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.diagnostics.problem import Problem, shortened
-from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
+from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
+from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import LATE, SiteStatus, read_dashboard
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
@@ -98,7 +98,7 @@ def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
 
 def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     for problem in problems:
-        if problem.id in ("origin_differs", "section_failed"):
+        if problem.id in ("origin_differs", "section_failed", "section_unavailable"):
             return "error", f"{problem.subject}: {problem.message}"
     held = [it.section for it in status.sections if it.hold_reason]
     failed = sum([it.parked + it.failed for it in status.sections])
@@ -124,6 +124,8 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
         return "error", _("Behind by more than 25 hours: %s") % ", ".join(late)
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
         return "warning", _("Not known, since builds fail: %s") % ", ".join(failed)
+    if lost := [it.subject for it in problems if it.id == "section_damaged"]:
+        return "error", _("Files are missing or damaged: %s") % ", ".join(lost)
     if status.dirty or status.changes:
         words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
         numbers = {"pages": status.dirty, "changes": status.changes}
@@ -146,8 +148,8 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
     if dead:
         return "error", _("Rejected targets: %s") % floatformat(dead, "g")
     for problem in problems:
-        if problem.id == "engine_feedback":
-            return "error", f"{problem.subject}: {problem.message}"
+        if problem.id in ("engine_feedback", "engine_unread", "engine_indexed"):
+            return problem.level, f"{problem.subject}: {problem.message}"
     if status.silence:
         return "warning", _("Engines are not notified: %s") % status.silence
     if failing:

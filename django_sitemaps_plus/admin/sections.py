@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entry_lines import entries_in
-from django_sitemaps_plus.diagnostics.problem import shortened
+from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.diagnostics.section_pages import (
     read_history,
     read_pages,

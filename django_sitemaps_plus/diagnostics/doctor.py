@@ -28,10 +28,15 @@ from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import EVERYTHING
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.validation import is_signed
-from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    SitemapsPlusError,
+    StoreError,
+)
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import INDEX, Section, own_alias
+from django_sitemaps_plus.models import INDEX, Page, Section, own_alias
 from django_sitemaps_plus.models.base import atomic, contained
+from django_sitemaps_plus.models.pages import note_damaged
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
@@ -47,6 +52,9 @@ from .advice import form_of
 from .answers import ask, look
 from .problems import INCLUDED, problems_of
 from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
+
+#: Files of a site that are read.
+MAX_FILES = 100
 
 _INCLUDE = f"Put {INCLUDED} first in ROOT_URLCONF."
 _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
@@ -228,6 +236,21 @@ def _storage(site: Site) -> Findings:
         yield Finding("public names", None, text, remedy)
 
 
+def _files(site: Site) -> Findings:
+    """Read the first pages of each section, so that it is known what others deleted."""
+    rows = Page.objects.active().filter(section__site=site.name).exclude(object="")
+    first, lost = rows.order_by("number", "section_id")[:MAX_FILES], 0
+    for page in first:
+        try:
+            read_object(page.object, page.gzip_hash)
+        except StoreError:
+            note_damaged(page)
+            lost += 1
+    if first:
+        text = f"{len(first)} of {rows.count():,} were read, {lost} cannot be"
+        yield Finding("files", not lost, text, "Run manage.py build_sitemaps.")
+
+
 def _cache(site: Site) -> Findings:
     alias, ok = get_settings().cache, cache.keeps() if cache.is_shared() else None
     how = "is shared between processes" if ok else "keeps nothing"
@@ -261,11 +284,16 @@ def _builds(site: Site) -> Findings:
 
 def _engines(site: Site) -> Findings:
     engines, silence = get_engines(), silence_reason()
+    sections = section_status(site)
     for status in engine_status(site):
         name = f"engine {status.engine}"
-        problems = problems_of(SiteStatus(site=site, engines=[status]))
+        known = SiteStatus(
+            site=site, sections=sections, engines=[status], silence=silence
+        )
+        problems = [it for it in problems_of(known) if it.id.startswith("engine_")]
         for problem in problems:
-            yield Finding(name, False, problem.message, problem.cure)
+            ok = False if problem.level == "error" else None
+            yield Finding(name, ok, problem.message, problem.cure)
         if status.engine in engines and not problems:
             text = f"{status.waiting:,} targets wait"
             remedy = "It is tried again; notify_search_engines --retry does so now."
@@ -345,6 +373,7 @@ _PROBES: dict[str, tuple[Callable[[Site], Findings], str]] = {
     "migrations": (_migrations, _ROWS),
     "origin": (_origin, _ROWS),
     "storage": (_storage, "Let this user write there, or set MEDIA_ROOT."),
+    "files": (_files, "Let this user read there."),
     "cache": (_cache, "Start the cache, and compare CACHES."),
     "sections": (_sections, _ROWS),
     "index": (_index, _INCLUDE),

@@ -3,38 +3,78 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from django.db.models import F, Q
 from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.timesince import timesince
-from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, override
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.validation import WARNINGS, WORDS
-from django_sitemaps_plus.models import INDEX, Delivery, Page
-from django_sitemaps_plus.models.claims import is_parked
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.notifications.dispatch import indexed_share
+from django_sitemaps_plus.site_urls import page_url
 
 from .answers import Answer
-from .audit import read_findings
-from .left_out import Link, left_out
-from .problem import Item, Problem, rebuilt, shortened
 from .requests import command_for
-from .status import LATE, SectionStatus, SiteStatus, age_of
+from .status import EngineStatus, SectionStatus, SiteStatus, age_of
 
 #: The line by which a URLconf has the views of sitemaps.
 INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
 
-#: Pages of a site, targets of an engine and findings of a rule that are named.
-MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20
+#: Seconds between the last read of a feed and a change that make an engine late.
+UNREAD = 7 * 86_400
+
+#: The part of the highest share of indexed URLs whose loss is a problem.
+FALLEN = 0.1
+
+#: Why a page failed that left no error.
+INTERRUPTED = gettext_lazy("It was interrupted. Find out what ends the builders.")
+
+#: Characters of what is said of one thing.
+MAX_WORDS = 500
+
+Level: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A thing that has a problem: a row, a page, a host, a target or a file."""
+
+    name: str = ""
+    words: str = ""
+    url: str = ""  # its page in the admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A fault of one thing, or of many alike, and what to do about it."""
+
+    id: str  # stable: monitors and tests compare this, never words
+    level: Level = "error"
+    subject: str  # the section, engine or rule; the target of the button
+    message: str  # what is wrong, with the value
+    remedy: str  # what to do
+    command: str  # what to type
+    action: str = ""  # the button of the dashboard that does the same
+    since: datetime | None = None
+    count: int = 1  # of the things, also of those that are not named
+    items: Sequence[Item] = ()  # the first of them
+
+    @property
+    def cure(self) -> str:
+        """The remedy and its command in one text, as commands and monitors print it."""
+        return f"{self.remedy} Run {self.command}."
+
+    def __str__(self) -> str:
+        """Return the sentences that commands and monitors print."""
+        return f"{self.subject}: {self.message.rstrip('.')}. {self.cure}"
 
 
 def problems_of(
@@ -71,7 +111,10 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
         )
     elif status.answer and status.is_known and not status.answer.is_well:
         yield _unanswered(status.answer, status.site)
-    if faults := status.index_problems:
+    faults = [*status.index_problems]
+    if status.is_index_lost:
+        faults.append(_("Its file is missing or damaged."))
+    if faults:
         yield Problem(
             id="index_failed",
             subject=_("Index"),
@@ -160,6 +203,31 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 action="refresh",
                 since=section.fault_since,
             )
+        elif fault := section.live_fault:
+            where = page_url(name, fault.number, site)
+            shown = {"url": where, "fault": shortened(fault.words)}
+            yield Problem(
+                id="section_unavailable",
+                subject=name,
+                message=_("Crawlers get an error for %(url)s: %(fault)s") % shown,
+                remedy=_("Correct what it says; the next request tries again."),
+                command=command_for("preview_sitemap", site, name),
+                since=fault.since,
+            )
+        if section.lost:
+            lost = floatformat(section.lost, "g")
+            yield Problem(
+                id="section_damaged",
+                subject=name,
+                message=_("Files that are missing or damaged: %s") % lost,
+                remedy=_(
+                    "See who deletes files. These pages are rendered on request until "
+                    "a build stores them again."
+                ),
+                command=command_for("build_sitemaps", site, name),
+                action="refresh",
+                count=section.lost,
+            )
         if section.parked or section.failed:
             yield _failing(section, site)
 
@@ -171,7 +239,7 @@ def _failing(section: SectionStatus, site: Site) -> Problem:
     parts = [words % shown]
     if moment := section.next_attempt_at:
         parts.append(_("Next attempt: %s.") % f"{moment:%Y-%m-%d %H:%M %Z}".rstrip())
-    parts.append(shortened(section.error or section.failure or _interrupted()))
+    parts.append(shortened(section.error or section.failure or str(INTERRUPTED)))
     return Problem(
         id="pages_parked" if section.parked else "pages_failed",
         message=" ".join(parts),
@@ -183,10 +251,6 @@ def _failing(section: SectionStatus, site: Site) -> Problem:
         count=section.parked + section.failed,
         **rebuilt(section.section, site),
     )
-
-
-def _interrupted() -> str:
-    return _("It was interrupted. Find out what ends the builders.")
 
 
 def _of_engines(status: SiteStatus) -> Iterator[Problem]:
@@ -205,29 +269,9 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 action="resume",
                 count=len(hosts),
             )
-        # An engine that is not asked any more does not take its errors back.
-        is_asked = not status.silence and not engine.parked
-        items = [
-            Item(name=feed, words=f"{said['errors']:,}")
-            for feed, said in engine.feedback.items()
-            if isinstance(said, dict)
-            and isinstance(said.get("errors"), int)
-            and said["errors"] > 0
-        ]
-        if items and is_asked:
-            reported = "; ".join([f"{it.name}: {it.words}" for it in items])
-            yield Problem(
-                id="engine_feedback",
-                subject=engine.engine,
-                message=_("Errors that it reports: %s") % shortened(reported),
-                remedy=_(
-                    "See what it says of these feeds, and correct that. It reads them "
-                    "again by itself."
-                ),
-                command=command_for("check_sitemaps", status.site, "--audit"),
-                count=len(items),
-                items=items,
-            )
+        # An engine that is not asked any more does not take back what it said.
+        if not status.silence and not engine.parked:
+            yield from _of_feedback(engine, status)
         if engine.dead:
             words = _("Rejected targets: %s") % floatformat(engine.dead, "g")
             yield Problem(
@@ -241,6 +285,50 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 command=command,
                 action="retry",
                 count=engine.dead,
+            )
+
+
+def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
+    published = [it.published_at for it in status.sections if it.published_at]
+    errors, unread, fewer = list[Item](), list[Item](), list[Item]()
+    for feed, said in engine.feedback.items():
+        if not isinstance(said, dict):  # an engine of the project may report anything
+            continue
+        number, highest = said.get("errors"), said.get("highest_share")
+        if isinstance(number, int) and number > 0:
+            errors.append(Item(name=feed, words=f"{number:,}"))
+        with suppress(TypeError, ValueError):  # not a moment, or nothing is published
+            read_at = parse_w3c(said.get("lastDownloaded", ""))
+            age = (datetime.now(UTC) - read_at).total_seconds()
+            if age - age_of(max(published)) > UNREAD:
+                unread.append(Item(name=feed, words=f"{read_at:%Y-%m-%d}"))
+        share = indexed_share(said)
+        if share is not None and highest and share < highest * (1 - FALLEN):
+            fewer.append(Item(name=feed, words=f"{highest:.0%} → {share:.0%}"))
+    kinds = (
+        ("engine_feedback", errors, _("Errors that it reports: %s")),
+        (
+            "engine_unread",
+            unread,
+            _("It read last a week or more before the newest change: %s"),
+        ),
+        ("engine_indexed", fewer, _("It has indexed fewer URLs than before: %s")),
+    )
+    for id_, items, message in kinds:
+        if items:
+            listed = "; ".join([f"{it.name}: {it.words}" for it in items])
+            yield Problem(
+                id=id_,
+                level="error" if items is errors else "warning",
+                subject=engine.engine,
+                message=message % shortened(listed),
+                remedy=_(
+                    "See what it says of these feeds, and correct that. It reads them "
+                    "again by itself."
+                ),
+                command=command_for("check_sitemaps", status.site, "--audit"),
+                count=len(items),
+                items=items,
             )
 
 
@@ -270,6 +358,17 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
             )
 
 
+def rebuilt(section: str, site: Site) -> dict[str, Any]:
+    """Return what has every page of a section built, by a command and by an action."""
+    command = command_for("build_sitemaps", site, section, "--full")
+    return {"command": command, "action": "rebuild", "subject": section}
+
+
+def shortened(words: str, most: int = MAX_WORDS) -> str:
+    """Return words as far as they are shown."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
 def span(seconds: float) -> str:
     """Return a time in words."""
     if seconds < 60:
@@ -285,115 +384,3 @@ PROBES: Sequence[Callable[[SiteStatus], Iterator[Problem]]] = (
     _of_sections,
     _of_engines,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """The problems of one kind."""
-
-    name: str
-    title: str
-    problems: Sequence[Problem]
-
-    @property
-    def count(self) -> int:
-        """How many things have one."""
-        return sum([it.count for it in self.problems])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteProblems:
-    """The problems of a site that need a person."""
-
-    site: Site
-    kinds: Sequence[Kind]  # those that have some
-    audited_at: datetime | None  # when its pages were audited last
-    audit: str  # the command that does so
-
-
-def read_problems(
-    status: SiteStatus, link: Link = lambda model, key: ""
-) -> SiteProblems:
-    """Return the problems of a site with the things that have them, and what they omit.
-
-    By three queries, and one for each engine that has rejected targets.
-    """
-    site, kinds = status.site, defaultdict[str, list[Problem]](list)
-    with in_force(site):
-        pages, findings = _failed_pages(site), read_findings(site) or {}
-        for problem in problems_of(status, max_age=LATE, language=get_language()):
-            if problem.id.startswith("pages_"):
-                problem = replace(problem, items=pages[problem.subject])
-            elif problem.id == "engine_rejected":
-                rows = Delivery.objects.of(site.name, problem.subject).dead()
-                rows = rows.order_by("host", "not_before", "id")  # an index has these
-                targets = rows.values_list("target", "error")[:MAX_TARGETS]
-                items = [
-                    Item(name=shortened(it), words=shortened(e)) for it, e in targets
-                ]
-                problem = replace(problem, items=items)
-            kinds[problem.id.partition("_")[0]].append(problem)
-        sections = [it for it in status.sections if it.registered]
-        audit = command_for("check_sitemaps", site, "--audit")
-        parts = [it for kind in ("origin", "index", "section") for it in kinds[kind]]
-        shown = {
-            "sections": (_("Sections and index"), parts),
-            "pages": (_("Pages that could not be built"), kinds["pages"]),
-            "rows": (_("Rows and values left out"), [*left_out(site, sections, link)]),
-            "engines": (_("Search engines"), kinds["engine"]),
-            "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
-        }
-    return SiteProblems(
-        site=site,
-        kinds=[
-            Kind(name=name, title=title, problems=problems)
-            for name, (title, problems) in shown.items()
-            if problems
-        ],
-        audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
-        audit=audit,
-    )
-
-
-def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
-    """Return the pages that could not be built, those first that were tried most."""
-    has_failed = is_parked() | ~Q(error="")
-    pages = Page.objects.dirty().filter(has_failed, section__site=site.name)
-    pages = pages.exclude(section__name=INDEX)
-    pages = pages.order_by("-attempts", "section_id", "number")
-    rows = pages.values_list(F("section__name"), "number", "attempts", "error")
-    found = defaultdict[str, list[Item]](list)
-    for section, number, attempts, error in rows[:MAX_PAGES]:
-        tried = ngettext("%(count)s attempt", "%(count)s attempts", attempts)
-        tried %= {"count": attempts}
-        name = _("page %(number)s, %(tried)s") % {"number": number, "tried": tried}
-        words = error or _interrupted()
-        found[section].append(Item(name=name, words=shortened(words)))
-    return found
-
-
-def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
-    """Yield what the last audit found by rule, errors and what is frequent first."""
-    counts, known = findings.get("counts", {}), defaultdict[str, list[Any]](list)
-    for problem in findings.get("problems", ()):
-        known[problem["rule"]].append(problem)
-    for rule in sorted(counts, key=lambda rule: (rule in WARNINGS, -counts[rule])):
-        words = _("Warning %s") if rule in WARNINGS else _("Error %s")
-        items = []
-        for problem in known[rule][:MAX_FINDINGS]:
-            source, line = problem["source"], problem["line"]
-            place = f"{source}:{line}" if line else source
-            message = shortened(problem["message"])
-            items.append(Item(name=shortened(place), words=message))
-        yield Problem(
-            id=rule,
-            subject=WORDS.get(rule, rule),
-            count=counts[rule],
-            message=words % rule,
-            level="warning" if rule in WARNINGS else "error",
-            items=items,
-            remedy=_(
-                "Correct what is listed, or leave it out; then audit the pages again."
-            ),
-            command=audit,
-        )

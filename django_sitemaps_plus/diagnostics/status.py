@@ -26,9 +26,11 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.pages import damaged_pages
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.live import LiveFault, live_faults
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
@@ -63,6 +65,8 @@ class SectionStatus:
     hold_reason: str = ""
     fault: str = ""  # why the last build of it failed
     fault_since: datetime | None = None
+    live_fault: LiveFault | None = None  # that requests have met lately
+    lost: int = 0  # pages whose files requests have found missing or damaged
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry
     changes: int = 0  # recorded, and not yet located
@@ -92,6 +96,7 @@ def section_status(*sites: Site) -> list[SectionStatus]:
     for site in sites:
         with in_force(site):
             registered = set(registry)
+        faults = live_faults(site)
         names = registered.union(name for of, name in planned if of == site.name)
         for name in sorted(names):
             status = SectionStatus(
@@ -99,6 +104,7 @@ def section_status(*sites: Site) -> list[SectionStatus]:
                 section=name,
                 registered=name in registered,
                 live=(site.name, name) not in planned,
+                live_fault=faults.get(name),
             )
             fill(status, rows.get((site.name, name), {}))
             if not status.registered:  # nothing builds it, so it is never late
@@ -144,6 +150,7 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
         builders=Count("pages__token", filter=claimed, distinct=True),
         parked=Count("pages", filter=parked),
         held_pages=Count("pages", filter=active & Q(pages__hold=Hold.HELD)),
+        lost=Count("pages", filter=active & Q(pages__in=damaged_pages())),
         skipped=Sum("pages__skipped", filter=active),
         dropped=Sum("pages__dropped", filter=active),
         published_at=Max("pages__published_at", filter=active),
@@ -199,7 +206,7 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
     names = [site.name for site in sites]
     for host in EngineHost.objects.filter(site__in=names):
         _fill_host(status(host.site, host.engine), host)
-    for row in _delivery_rows(names, {engine for _, engine in found}):
+    for row in _delivery_rows(names, {key[1] for key in found}):
         fill(status(row.pop("site"), row.pop("engine")), row)
     # Feeds are asked for by engine, or the database would read every delivery.
     asked = Delivery.objects.filter(site__in=names, engine__in=takers, wanted__gt=0)
@@ -275,6 +282,7 @@ class SiteStatus:
     sections: list[SectionStatus] = field(default_factory=list)  # by name
     engines: list[EngineStatus] = field(default_factory=list)  # by name
     index_problems: list[str] = field(default_factory=list)  # why it is not up to date
+    is_index_lost: bool = False  # a request has found a file of it missing or damaged
     answer: Answer | None = None  # the last one of Django for the index
     stored_origin: str = ""  # of what is stored, if it is another than the site's
     silence: str = ""  # why no engine is notified; "" if they are, or there is none
@@ -341,7 +349,7 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     pages = defaultdict[int, list[Page]](list)
     for page in Page.objects.filter(section__in=[it.pk for it in rows.values()]):
         pages[page.section_id].append(page)
-    unknown = []
+    lost, unknown = damaged_pages(), []
     try:
         registry.must_be_whole()
     except ConfigurationError as error:
@@ -351,6 +359,7 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
         status.index_problems = unknown
         if row := rows.get(site.name):
             status.index_problems = [*unknown, *index_problems(pages[row.pk])]
+            status.is_index_lost = any([it.pk in lost for it in pages[row.pk]])
             status.stored_origin = row.origin if row.origin != site.origin else ""
             status.answer = stored_answer(row.answer, site)
         with in_force(site):

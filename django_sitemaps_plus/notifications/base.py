@@ -72,6 +72,9 @@ class Engine(ABC):
     def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
         """Return what the engine reports about a target, as values for JSON, or None.
 
+        Problems are made of ``errors``, a number; ``lastDownloaded``, in ISO 8601; and
+        ``indexed`` with ``submitted``, each a number, or numbers by kind of content.
+
         Raises:
             RetryLater, EngineRefused, BatchRejected: as :meth:`send`.
         """

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -154,8 +156,13 @@ def read_back(engines: Iterable[Engine], until: float = math.inf) -> None:
 def _ask(engine: Engine, row: Delivery) -> None:
     """Keep what an engine reports; if it fails, what it last reported, and why."""
     rows = Delivery.objects.filter(pk=row.pk)
+    before = row.feedback if isinstance(row.feedback, dict) else {}
     try:
-        rows.update(feedback=engine.read_back(get_site(), row.target))
+        said = engine.read_back(get_site(), row.target)
+        if said and (share := indexed_share(said)) is not None:
+            highest = max(share, before.get("highest_share", share))
+            said = {**said, "highest_share": highest}
+        rows.update(feedback=said)
         return
     except EngineError as error:
         reason = str(error)
@@ -165,5 +172,16 @@ def _ask(engine: Engine, row: Delivery) -> None:
         why = without_text(error)
         logger.error("%r could not be asked about %s: %s", engine, row.target, why)
         reason = f"it raised {type(error).__name__}"
-    before = row.feedback if isinstance(row.feedback, dict) else {}
     rows.update(feedback={**before, "error": reason})
+
+
+def indexed_share(said: Mapping[str, Any]) -> float | None:
+    """Return the part of submitted URLs that an engine has indexed; None if untold."""
+    numbers: list[Any] = [said.get("indexed"), said.get("submitted")]
+    with suppress(TypeError, ZeroDivisionError):
+        # Either is a number, or numbers by the kind of content.
+        indexed, submitted = [
+            sum(it.values()) if isinstance(it, dict) else it for it in numbers
+        ]
+        return float(indexed / submitted)
+    return None

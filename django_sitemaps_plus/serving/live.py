@@ -6,14 +6,16 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from shlex import quote
 
 from django.db import Error
+from django.utils import timezone
 
 from django_sitemaps_plus.cache import first_to, forget, recall, remember
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.documents import render_index
 from django_sitemaps_plus.core.gzip import Document, write_document
@@ -22,7 +24,7 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.pages import listed_pages
-from django_sitemaps_plus.outages import is_outage
+from django_sitemaps_plus.outages import in_one_line, is_outage
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
@@ -43,9 +45,22 @@ STEP_SECONDS = 7 * 24 * 3_600
 #: Seconds between two plans of a section that are made because a page is empty.
 EMPTY_SECONDS = 60
 
-# To be raised when Plan or Document changes: while a release is rolled out, the old
-# one and the new one share a cache.
+#: How long a page counts as unavailable after the last request that met an error.
+FAULT_AGE = timedelta(minutes=5)
+
+# To be raised when Plan, Document or LiveFault changes: while a release is rolled out,
+# the old one and the new one share a cache.
 _FORMAT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFault:
+    """An error that a request for a live page has met."""
+
+    number: int  # of the page
+    words: str
+    since: datetime  # of the first request of those that met one
+    at: datetime  # of the last
 
 
 def live_index(number: int, row: Page | None) -> Document | None:
@@ -96,17 +111,51 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
     opened = open_section(section)
 
     def render() -> Document | None:
-        if row is None:
-            return _render_unplanned(opened, number)
-        try:
-            # Rows may have come in since it was planned, and only a build splits it.
-            bounds = KeyRange(row.low, row.high)
-            return render_page(opened, bounds, is_roomy=True).document
-        except (LimitExceededError, StalePlanError) as error:
-            raise BuildError(f"section {section!r} awaits a build: {error}") from error
+        with _noted(opened, number):
+            if row is None:
+                return _render_unplanned(opened, number)
+            try:
+                # Rows may have come in since, and only a build splits the page.
+                bounds = KeyRange(row.low, row.high)
+                return render_page(opened, bounds, is_roomy=True).document
+            except (LimitExceededError, StalePlanError) as error:
+                words = f"section {section!r} awaits a build: {error}"
+                raise BuildError(words) from error
 
     key = cache_key("page", section, number, opened.site, opened.source)
     return shared(key, render)
+
+
+def live_faults(site: Site) -> dict[str, LiveFault]:
+    """Return what requests for live pages have met lately, by section.
+
+    Where processes share no cache, only what those of this process have met.
+    """
+    found = recall(cache_key("faults", site), dict) or {}
+    oldest = timezone.now() - FAULT_AGE
+    return {name: it for name, it in found.items() if it.at > oldest}
+
+
+@contextmanager
+def _noted(section: OpenSection, number: int) -> Iterator[None]:
+    """Note in the cache that a page cannot be rendered, or that it can be again."""
+    name, now = section.name, timezone.now()
+    try:
+        yield
+    except (SourceError, BuildError, Error) as error:
+        faults = live_faults(section.site)
+        since = faults[name].since if name in faults else now
+        faults[name] = LiveFault(number, in_one_line(error), since, now)
+        _keep_faults(section.site, faults)
+        raise
+    faults = live_faults(section.site)
+    if name in faults and faults[name].number == number:
+        del faults[name]
+        _keep_faults(section.site, faults)
+
+
+def _keep_faults(site: Site, faults: dict[str, LiveFault]) -> None:
+    remember(cache_key("faults", site), faults, int(FAULT_AGE.total_seconds()))
 
 
 def live_plan(section: OpenSection) -> Plan | None:

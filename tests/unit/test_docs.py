@@ -25,7 +25,7 @@ from django_sitemaps_plus import core, exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
-from django_sitemaps_plus.diagnostics.problem import Problem
+from django_sitemaps_plus.diagnostics.problems import Problem
 from django_sitemaps_plus.diagnostics.status import EngineStatus, SectionStatus
 from django_sitemaps_plus.exceptions import (
     BuildError,

@@ -72,6 +72,7 @@ def test_a_site_that_is_well_has_ticks_only():
         "migrations": True,
         "origin": True,
         "storage": True,
+        "files": True,
         "cache": True,
         "section products": True,
         "index": True,

@@ -14,8 +14,8 @@ from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.diagnostics.audit import keep_findings
-from django_sitemaps_plus.diagnostics.problem import Item, Problem
-from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
+from django_sitemaps_plus.diagnostics.problems import Item, Problem, problems_of
+from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW, LeftOut

@@ -15,11 +15,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
 from django_sitemaps_plus.models.sections import SectionQuerySet
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.serving.live import FAULT_AGE, live_faults
+from django_sitemaps_plus.storage import delete_object
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking.deploys import fingerprint
 from tests.support.builds import build_fully
@@ -30,6 +33,7 @@ from .rows import deliver
 pytestmark = pytest.mark.database
 
 TOKEN = "0123456789abcdefXYZ"
+WARNINGS = {"engine_unread", "engine_indexed"}
 ENGINE = f"{RecordingEngine.__module__}.RecordingEngine"
 
 
@@ -58,9 +62,10 @@ def health_ids() -> set[str]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     answer = Client().get("/monitoring/health/", headers=headers)
     ids = set(answer.json()["ids"])
-    assert answer.status_code == (503 if ids else 200)
+    is_well = ids <= WARNINGS
+    assert answer.status_code == (200 if is_well else 503)
     metrics = Client().get("/monitoring/metrics/", headers=headers).text
-    assert (f'sitemaps_plus_site_ok{{site="default"}} {int(not ids)}') in metrics
+    assert (f'sitemaps_plus_site_ok{{site="default"}} {int(is_well)}') in metrics
     return ids
 
 
@@ -187,6 +192,82 @@ class TestLiveSections:
         assert "Not known of what is served live: news" in shown()[0]
 
 
+class TestLivePages:
+    """The index lists a page that cannot be rendered."""
+
+    @pytest.fixture
+    def get(self, sections: Any, client: Client, settings: Any) -> Any:
+        """Return a function that requests page 2, which a source may break or not."""
+        call_command("build_sitemaps", "products", live=True, verbosity=0)
+
+        def get(**attributes: Any) -> int:
+            sections.unregister("products")
+            sections.register("products", limited(10, **attributes))
+            return client.get("/sitemap-products-2.xml").status_code
+
+        return get
+
+    def test_what_a_request_met_is_a_problem_everywhere(self, get, client):
+        assert health_ids() == status_ids() == set()
+        assert get(on_error="raise", priority=fail_row) == 503
+        assert client.get("/sitemap.xml").status_code == 200
+        assert status_ids() == health_ids() == {"section_unavailable"}
+        assert "sitemap-products-2.xml" in crosses()["section products"]
+        for page in shown():
+            assert "error for https://example.com/sitemap-products-2.xml" in page
+
+    def test_it_is_over_with_the_next_success_on_that_page(self, get, client):
+        get(on_error="raise", priority=fail_row)
+        first = live_faults(get_site())["products"]
+        get(on_error="raise", priority=fail_row)
+        again = live_faults(get_site())["products"]
+        assert (again.since, again.at > first.at) == (first.since, True)
+        assert get(priority=0.5) == 200
+        assert status_ids() == health_ids() == set()
+
+    def test_a_success_on_another_page_proves_nothing(self, get, client):
+        get(on_error="raise", priority=fail_row)
+        get(priority=0.3)
+        get(on_error="raise", priority=fail_row)
+        assert client.get("/sitemap-products-1.xml").status_code == 503
+        assert live_faults(get_site())["products"].number == 1
+        assert get(priority=0.4) == 200
+        assert status_ids() == {"section_unavailable"}
+
+    def test_it_is_forgotten_where_nobody_asks_again(self, get, monkeypatch):
+        get(on_error="raise", priority=fail_row)
+        later = timezone.now() + FAULT_AGE
+        monkeypatch.setattr(timezone, "now", lambda: later)
+        assert live_faults(get_site()) == {}
+
+
+class TestFiles:
+    """Somebody has deleted all that was built: crawlers get it live."""
+
+    @pytest.fixture(autouse=True)
+    def deleted(self) -> None:
+        for page in Page.objects.exclude(object=""):
+            delete_object(page.object)
+
+    @pytest.mark.parametrize("look", ["requests", "doctor"])
+    def test_it_is_known_after_a_look(self, client, look):
+        if look == "doctor":
+            assert "4 of 4 were read, 4 cannot be" in crosses()["files"]
+        for path in ("sitemap", "sitemap-products-1", "sitemap-products-3"):
+            if look == "requests":
+                assert client.get(f"/{path}.xml").status_code == 200
+        assert status_ids() == health_ids() == {"index_failed", "section_damaged"}
+        assert "missing or damaged" in crosses()["section products"]
+        for page in shown():
+            assert "Files that are missing or damaged: " in page
+
+    def test_it_is_over_with_the_next_build(self, client):
+        assert crosses()["files"]
+        build()
+        assert status_ids() == health_ids() == set()
+        assert "files" not in crosses()
+
+
 class TestOrigins:
     def test_of_another_site_is_a_problem(self, configure, client):
         """Crawlers get 503; the command that prints the status says why."""
@@ -229,15 +310,28 @@ class TestFeedback:
             ({"error": "it could not be asked"}, set()),
             ({"errors": "many"}, set()),
             (["no"], set()),
+            ({"lastDownloaded": "2026-01-01T00:00:00.000Z"}, {"engine_unread"}),
+            ({"lastDownloaded": "2026-01-01"}, {"engine_unread"}),
+            ({"lastDownloaded": f"{timezone.now():%Y-%m-%d}"}, set()),
+            ({"lastDownloaded": "soon"}, set()),
+            ({"lastDownloaded": 7}, set()),
+            (
+                {"indexed": 12, "submitted": {"web": 45_801}, "highest_share": 0.9},
+                {"engine_indexed"},
+            ),
+            ({"indexed": 85, "submitted": 100, "highest_share": 0.9}, set()),
+            ({"indexed": 12, "submitted": 100, "highest_share": None}, set()),
         ],
     )
-    def test_errors_that_an_engine_reports_count(self, configure, feedback, expected):
+    def test_what_an_engine_reports_counts(self, configure, feedback, expected):
         class_ = "tests.integration.notifications.engines.ConsoleEngine"
         configure(ENGINES={"one": {"BACKEND": class_}}, NOTIFY=True)
         feed = "https://example.com/sitemap.xml"
         sent = {"state": Delivery.State.SENT, "changed_at": timezone.now()}
         deliver(feed, is_feed=True, feedback=feedback, **sent)
         assert status_ids() == health_ids() == expected
-        assert [f"{feed}: 37" in page for page in shown()] == [bool(expected)] * 2
+        assert [f"{feed}: " in page for page in shown()] == [bool(expected)] * 2
+        words = [it.text for it in doctor.examine() if it.name == "engine one"]
+        assert [f"{feed}: " in it for it in words] == [bool(expected)]
         configure(NOTIFY=False)  # nobody asks it any more
         assert health_ids() == set()

@@ -175,6 +175,22 @@ class TestAnswers:
             assert Delivery.objects.get().feedback == expected
             clock.forward(hours=25)
 
+    def test_the_highest_share_of_indexed_urls_is_kept(self, tell, clock, monkeypatch):
+        """Whatever an engine calls a number; a later one may be lower."""
+        tell(console=ConsoleEngine)
+        for said, expected in [
+            ({"indexed": 40, "submitted": 50}, 0.8),
+            ({"indexed": {"web": 5, "image": 5}, "submitted": {"web": 100}}, 0.8),
+            ({"indexed": 45, "submitted": 50}, 0.9),
+            ({"indexed": "many", "submitted": 50}, None),
+            ({"indexed": 0, "submitted": 0}, None),
+        ]:
+            monkeypatch.setattr(ConsoleEngine, "read_back", lambda *args, it=said: it)
+            notify_engines()
+            kept = {} if expected is None else {"highest_share": expected}
+            assert Delivery.objects.get().feedback == {**said, **kept}
+            clock.forward(hours=25)
+
     @pytest.mark.parametrize("answer", [{1, 2}, "a\0b"], ids=repr)
     def test_what_no_json_can_hold_keeps_back_no_other(self, tell, answer):
         tell(odd=ConsoleEngine, other=OtherConsole)

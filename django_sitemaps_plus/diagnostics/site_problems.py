@@ -1,0 +1,269 @@
+"""The problems of a site, with the pages, rows, targets and files that have them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from django.db.models import F, Model, Q
+from django.template.defaultfilters import floatformat
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.validation import WARNINGS, WORDS
+from django_sitemaps_plus.models import INDEX, Delivery, Page
+from django_sitemaps_plus.models.claims import is_parked
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources.lines import NOTES, LeftOut
+
+from .audit import read_findings
+from .problems import INTERRUPTED, Item, Problem, problems_of, rebuilt, shortened
+from .requests import command_for
+from .status import LATE, SectionStatus, SiteStatus
+
+#: Pages that could not be built, targets of an engine and findings of a rule that are
+#: named.
+MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20
+
+#: Pages whose rows left out are read, reasons that are told apart, and rows of each
+#: that are named.
+MAX_READ, MAX_REASONS, MAX_ROWS = 500, 50, 20
+
+#: Returns the page of an object, by its model and key; "" where there is none, and None
+#: where the reader may not see such objects.
+Link: TypeAlias = Callable[[type[Model], str], str | None]
+
+# Parts of reasons that vary by row: texts in quotes, maybe cut, and numbers.
+_VARYING = re.compile(
+    r"""(?<!\w)(['"])(?:\\.|[^\\])*?(?:\1(?!\w)|\Z)|-?[0-9]+(?:[.,:-][0-9]+)*""",
+    re.DOTALL,
+)
+
+_SKIPPED, _DROPPED, _REPEATED = "row_skipped", "value_dropped", "row_repeated"
+
+#: The title of each action, with %s in the place of a field, and the remedy.
+_WORDING = {
+    _SKIPPED: (
+        gettext_lazy("rows left out"),
+        gettext_lazy(
+            "Correct these rows, or leave them out in get_queryset(): the next build "
+            "lists what was saved. After a change of the source, rebuild the section."
+        ),
+    ),
+    _DROPPED: (
+        gettext_lazy("entries without %s"),
+        gettext_lazy(
+            "They are listed without this value. Correct it: the next build lists what "
+            "was saved. After a change of the source, rebuild the section."
+        ),
+    ),
+    _REPEATED: (
+        gettext_lazy("rows that the query repeats"),
+        gettext_lazy(
+            "Each is listed once. Correct the query, then rebuild the section."
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """The problems of one kind."""
+
+    name: str
+    title: str
+    problems: Sequence[Problem]
+
+    @property
+    def count(self) -> int:
+        """How many things have one."""
+        return sum([it.count for it in self.problems])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteProblems:
+    """The problems of a site that need a person."""
+
+    site: Site
+    kinds: Sequence[Kind]  # those that have some
+    audited_at: datetime | None  # when its pages were audited last
+    audit: str  # the command that does so
+
+
+def read_problems(
+    status: SiteStatus, link: Link = lambda model, key: ""
+) -> SiteProblems:
+    """Return the problems of a site with the things that have them, and what they omit.
+
+    By three queries, and one for each engine that has rejected targets.
+    """
+    site, kinds = status.site, defaultdict[str, list[Problem]](list)
+    with in_force(site):
+        pages, findings = _failed_pages(site), read_findings(site) or {}
+        for problem in problems_of(status, max_age=LATE, language=get_language()):
+            if problem.id.startswith("pages_"):
+                problem = replace(problem, items=pages[problem.subject])
+            elif problem.id == "engine_rejected":
+                rows = Delivery.objects.of(site.name, problem.subject).dead()
+                rows = rows.order_by("host", "not_before", "id")  # an index has these
+                targets = rows.values_list("target", "error")[:MAX_TARGETS]
+                items = [
+                    Item(name=shortened(it), words=shortened(e)) for it, e in targets
+                ]
+                problem = replace(problem, items=items)
+            kinds[problem.id.partition("_")[0]].append(problem)
+        sections = [it for it in status.sections if it.registered]
+        audit = command_for("check_sitemaps", site, "--audit")
+        parts = [it for kind in ("origin", "index", "section") for it in kinds[kind]]
+        shown = {
+            "sections": (_("Sections and index"), parts),
+            "pages": (_("Pages that could not be built"), kinds["pages"]),
+            "rows": (_("Rows and values left out"), [*left_out(site, sections, link)]),
+            "engines": (_("Search engines"), kinds["engine"]),
+            "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
+        }
+    return SiteProblems(
+        site=site,
+        kinds=[
+            Kind(name=name, title=title, problems=problems)
+            for name, (title, problems) in shown.items()
+            if problems
+        ],
+        audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
+        audit=audit,
+    )
+
+
+def left_out(
+    site: Site, sections: Collection[SectionStatus], link: Link
+) -> Iterator[Problem]:
+    """Yield what pages of sections leave out, by reason, most first; by one query.
+
+    The rest comes last: a page names the first ones, and only counts the others.
+    """
+    names = {it.section for it in sections}
+    found = defaultdict[tuple[str, str, str, str], list[LeftOut]](list)
+    for section, problem in _stored(site):
+        if section in names:
+            reason = _VARYING.sub("…", problem.reason)
+            found[section, problem.action, problem.field, reason].append(problem)
+    named = Counter[tuple[str, str]]()
+    most_first = sorted(found.items(), key=lambda item: -len(item[1]))
+    for (section, action, field, reason), problems in most_first[:MAX_REASONS]:
+        counted_as = _DROPPED if action == _REPEATED else action
+        named[section, counted_as] += len(problems)
+        title, remedy = map(str, _WORDING.get(action, _WORDING[_SKIPPED]))
+        yield Problem(
+            id=action,
+            count=len(problems),
+            message=f"{title.replace('%s', field)}: {reason}",
+            level="warning",
+            items=_items(section, problems, link),
+            remedy=remedy,
+            **rebuilt(section, site),
+        )
+    for it in sections:
+        totals = (
+            (_("more rows"), it.skipped, _SKIPPED),
+            (_("more values"), it.dropped, _DROPPED),
+        )
+        for title, total, action in totals:
+            if total <= (known := named[it.section, action]):
+                continue
+            words = _("%(named)s of %(total)s are named.")
+            shown = {"named": floatformat(known, "g"), "total": floatformat(total, "g")}
+            yield Problem(
+                id="rows_unnamed",
+                count=total - known,
+                message=f"{title}: {words % shown}",
+                level="warning",
+                remedy=_(
+                    "Each page names only the first that it leaves out. Once these are "
+                    "corrected, a build names the next."
+                ),
+                **rebuilt(it.section, site),
+            )
+
+
+def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
+    """Yield the section and each row or value that its pages keep as left out."""
+    pages = Page.objects.active().filter(section__site=site.name)
+    pages = pages.filter(Q(skipped__gt=0) | Q(dropped__gt=0))
+    # Pages come by number, so that no section takes the place of all others.
+    pages = pages.order_by("number", "section_id")
+    rows = pages.values_list(F("section__name"), "problems")
+    for section, problems in rows[:MAX_READ]:
+        for problem in problems:
+            # Other versions may store other keys: such rows are counted.
+            with suppress(TypeError):
+                found = LeftOut(**problem)
+                if found.action not in NOTES:
+                    yield section, found
+
+
+def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:
+    """Return the rows, the first with the whole reason as an example."""
+    models = reader_of(registry.get(section)).tracked_models
+    listed = {model._meta.label: model for model in models}
+    rows = {problem.row: problem for problem in problems}  # each has all its languages
+    items: list[Item] = []
+    for problem in list(rows.values())[:MAX_ROWS]:
+        model = listed.get(problem.model)
+        words = "" if items else shortened(problem.reason)
+        url = link(model, problem.key) if model else ""
+        if url is None:
+            continue
+        items.append(Item(name=problem.row, words=words, url=url))
+    return items
+
+
+def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
+    """Return the pages that could not be built, those first that were tried most."""
+    has_failed = is_parked() | ~Q(error="")
+    pages = Page.objects.dirty().filter(has_failed, section__site=site.name)
+    pages = pages.exclude(section__name=INDEX)
+    pages = pages.order_by("-attempts", "section_id", "number")
+    rows = pages.values_list(F("section__name"), "number", "attempts", "error")
+    found = defaultdict[str, list[Item]](list)
+    for section, number, attempts, error in rows[:MAX_PAGES]:
+        tried = ngettext("%(count)s attempt", "%(count)s attempts", attempts)
+        tried %= {"count": attempts}
+        name = _("page %(number)s, %(tried)s") % {"number": number, "tried": tried}
+        words = error or str(INTERRUPTED)
+        found[section].append(Item(name=name, words=shortened(words)))
+    return found
+
+
+def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
+    """Yield what the last audit found by rule, errors and what is frequent first."""
+    counts, known = findings.get("counts", {}), defaultdict[str, list[Any]](list)
+    for problem in findings.get("problems", ()):
+        known[problem["rule"]].append(problem)
+    for rule in sorted(counts, key=lambda rule: (rule in WARNINGS, -counts[rule])):
+        words = _("Warning %s") if rule in WARNINGS else _("Error %s")
+        items = []
+        for problem in known[rule][:MAX_FINDINGS]:
+            source, line = problem["source"], problem["line"]
+            place = f"{source}:{line}" if line else source
+            message = shortened(problem["message"])
+            items.append(Item(name=shortened(place), words=message))
+        yield Problem(
+            id=rule,
+            subject=WORDS.get(rule, rule),
+            count=counts[rule],
+            message=words % rule,
+            level="warning" if rule in WARNINGS else "error",
+            items=items,
+            remedy=_(
+                "Correct what is listed, or leave it out; then audit the pages again."
+            ),
+            command=audit,
+        )
