@@ -126,6 +126,15 @@ class TestViews:
                 for name in ("ETag", "Cache-Control", "Vary"):
                     assert response.headers.get(name) == first.headers.get(name), url
 
+    def test_the_beginning_of_a_long_condition_is_read(self, served, client):
+        """A megabyte of commas would be parsed for seconds."""
+        for url in VIEWS:
+            tag = client.get(url)["ETag"]
+            for length, status in ((4_000, 304), (5_000, 200)):
+                header = f"{',' * length}{tag}"
+                response = client.get(url, headers={"If-None-Match": header})
+                assert response.status_code == status, url
+
     def test_other_methods_are_refused(self, served, settings):
         csrf = "django.middleware.csrf.CsrfViewMiddleware"
         settings.MIDDLEWARE = [*settings.MIDDLEWARE, csrf]
