@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, Error, InterfaceError, OperationalError
 
+from .core.xml import printable
 from .exceptions import SitemapsPlusError
 
 # MySQL's codes for an unknown column and an unknown function.
@@ -48,7 +49,7 @@ def in_one_line(error: BaseException) -> str:
     """
     is_sentence = isinstance(error, SitemapsPlusError | ImproperlyConfigured)
     text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
-    text = text.partition("\n")[0].rstrip(".")
+    text = printable(text.partition("\n")[0]).rstrip(".")
     cause = error if isinstance(error, Error) else error.__cause__
     is_ours = text.endswith(_MIGRATE)  # an error of ours has said it of its cause
     if isinstance(cause, DatabaseError) and not is_outage(cause) and not is_ours:

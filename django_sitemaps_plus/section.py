@@ -11,6 +11,7 @@ from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.exceptions import BuildError, SourceError
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.base import contained
@@ -62,8 +63,9 @@ class OpenSection:
                 raise
             name = f"section {self.name!r}" if self.name else repr(self.source)
             notes = "".join([f" {note}" for note in getattr(error, "__notes__", ())])
+            words = printable(str(error).partition("\n")[0])
             raise SourceError(
-                f"{name} could not be read: {type(error).__name__}: {error}{notes}",
+                f"{name} could not be read: {type(error).__name__}: {words}{notes}",
                 is_outage=is_outage(error),
             ) from error
 

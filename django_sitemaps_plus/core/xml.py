@@ -1,4 +1,4 @@
-"""Text for XML 1.0 documents."""
+"""Text for XML 1.0 documents, and for lines of a log or a terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import re
 
 # XML 1.0 (5th edition), production 2: everything but these may appear, escaped or not.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# Control characters, line separators and lone surrogates break a log, or a database
+# does not take them; marks of direction turn the words around them.
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """Return a text with what cannot be shown in a line escaped."""
+    return _UNPRINTABLE.sub(lambda it: it[0].encode("unicode_escape").decode(), text)
 
 
 def drop_illegal(text: str) -> str:

@@ -27,9 +27,10 @@ from django_sitemaps_plus.core.robots import parse_robots
 from django_sitemaps_plus.core.validation import Checker, Fault, File, Problem
 from django_sitemaps_plus.core.validation.entries import read_url
 from django_sitemaps_plus.core.validation.reader import read_text
+from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.site_urls import index_urls, page_url
-from django_sitemaps_plus.sources.lines import LASTMOD_NOW, printable
+from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 
 from .answers import ask
 

@@ -370,9 +370,9 @@ def shortened(words: str, most: int = MAX_WORDS) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a time in words."""
+    """Return a time in words; 0 s for one that another clock puts into the future."""
     if seconds < 60:
-        return f"{seconds:.0f} s"
+        return f"{max(0.0, seconds):.0f} s"
     now = timezone.now()
     # Lines break elsewhere.
     return timesince(now - timedelta(seconds=seconds), now).replace("\xa0", " ")

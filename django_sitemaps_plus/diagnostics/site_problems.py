@@ -153,7 +153,7 @@ def left_out(
     found = defaultdict[tuple[str, str, str, str], list[LeftOut]](list)
     for section, problem in _stored(site):
         if section in names:
-            reason = _VARYING.sub("…", problem.reason)
+            reason = alike(problem.reason)
             found[section, problem.action, problem.field, reason].append(problem)
     named = Counter[tuple[str, str]]()
     most_first = sorted(found.items(), key=lambda item: -len(item[1]))
@@ -191,6 +191,11 @@ def left_out(
                 ),
                 **rebuilt(it.section, site),
             )
+
+
+def alike(words: str) -> str:
+    """Return what words have in common that differ by numbers and quotes alone."""
+    return _VARYING.sub("…", words)
 
 
 def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:

@@ -15,6 +15,8 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.building.report import SectionReport
 from django_sitemaps_plus.building.state import Progress
+from django_sitemaps_plus.diagnostics.problems import span
+from django_sitemaps_plus.diagnostics.site_problems import alike
 from django_sitemaps_plus.diagnostics.status import age_of
 from django_sitemaps_plus.sources import Tally
 
@@ -85,6 +87,17 @@ def left_out(counted: SectionReport | Tally) -> str:
     )
 
 
+def one_a_kind(problems: Iterable[str]) -> list[str]:
+    """Return one line of those that differ by numbers and quotes alone, counted."""
+    kinds: dict[str, list[str]] = {}
+    for words in problems:
+        kinds.setdefault(alike(words), []).append(words)
+    return [
+        first + (f" ({len(others):,} more like it)" if others else "")
+        for first, *others in kinds.values()
+    ]
+
+
 def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows by columns, a head and a key each; all but the first to the right."""
     texts = [[_cell(row[key]) for key in columns.values()] for row in rows]
@@ -107,7 +120,7 @@ def _cell(value: Any) -> str:
         case int():
             return f"{value:,}"
         case datetime():
-            return f"{age_of(value):,.0f} s"
+            return span(age_of(value))
         case list() | dict():
             return f"{len(value):,}"
     return str(value)

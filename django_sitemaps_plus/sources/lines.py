@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -11,6 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from django.db.models import Model
+
+from django_sitemaps_plus.core.xml import printable
 
 from .columns import DoubtError, Getter, Parts, Problem, RouteValues, Values, row_by_row
 from .fields import MOBILE, columns_on, location_column
@@ -26,10 +27,6 @@ MAX_NAMED = 20
 
 #: Characters of a key that names a row.
 MAX_KEY = 300
-
-# Control characters, line separators and lone surrogates, which break a log, or that
-# a database does not take.
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _REPEATED = ValueError(
     "its query repeats it. Add .distinct() to get_queryset(), or filter by Exists()"
@@ -169,11 +166,6 @@ def _reason(error: Exception) -> str:
     except Exception:  # noqa: BLE001 - the error's class is the user's code too
         message = "an error without words"
     return f"{type(error).__name__}: {message}"[:300]
-
-
-def printable(text: str) -> str:
-    """Return a text with what cannot be shown in a line escaped."""
-    return _UNPRINTABLE.sub(lambda it: it[0].encode("unicode_escape").decode(), text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,8 @@ class Command(SiteCommand):
         elif not quiet:
             self._show(report, verbosity)
         problems = report.problems + relay_errors
+        if verbosity < 2:
+            problems = output.one_a_kind(problems)
         if strict:
             counted = [(it.section, output.left_out(it)) for it in report.sections]
             problems += [f"{name}: {words}" for name, words in counted if words]
@@ -169,7 +171,10 @@ class Command(SiteCommand):
                 self.stderr.write(warn(_LEFT.format(name, quote(name))))
             if words := output.left_out(section):
                 self.stderr.write(warn(f"{name}: {words}"))
-            for problem in section.problems[: 10 if verbosity < 2 else None]:
+            problems = section.problems
+            if verbosity < 2:
+                problems = output.one_a_kind(problems)[:10]
+            for problem in problems:
                 self.stderr.write(f"  {problem}")
         outcome = f"Index of {report.index_pages or 0:,} pages published"
         if report.is_dry_run:

@@ -128,6 +128,24 @@ class TestOutput:
         Product.objects.filter(slug="no slug").update(slug="product-00003")
         run("--full", "--strict")
 
+    def test_pages_that_fail_alike_are_one_line(self, run, registered):
+        """With their number; --verbosity 2 names each."""
+
+        def fail(self: Any, row: Product) -> Any:
+            raise ValueError(f"no price \u202e of {row.slug!r}")
+
+        registered.unregister("products")
+        registered.register("products", limited(10, on_error="raise", priority=fail))
+        with pytest.raises(CommandError) as raised:
+            run()
+        [words, hint] = str(raised.value).splitlines()
+        assert "no price \\u202e of" in words
+        assert words.endswith("(2 more like it)")
+        assert "--traceback" in hint
+        with pytest.raises(CommandError) as raised:
+            run("--full", verbosity=2)
+        assert len(str(raised.value).splitlines()) == 4
+
 
 def test_a_dry_run_changes_nothing(run, client):
     def everything() -> tuple[Any, ...]:

@@ -91,7 +91,7 @@ class TestSections:
         assert answers == "Django answers: not known; last asked: never"
         columns = "section pages entries dirty held given up skipped changes"
         assert " ".join(head.split()) == f"{columns} oldest built published"
-        numbers = "products 6 58 4 2 1 3 5 100 s 50 s 3,600 s"
+        numbers = "products 6 58 4 2 1 3 5 1 minute 50 s 1 hour"
         assert " ".join(row.split()) == numbers
 
     def test_json_says_each_number(self, unwell, capsys):
@@ -111,10 +111,15 @@ class TestSections:
         assert sorted(found) == [
             *("builders", "building", "changes", "dirty", "dropped", "entries"),
             *("error", "failed", "failure", "fault", "fault_since", "gzip_size"),
-            *("held_pages", "hold_reason", "live", "next_attempt_at", "pages"),
+            *("held_pages", "hold_reason", "live", "live_fault", "lost"),
+            *("next_attempt_at", "pages"),
             *("parked", "plain_size", "planned", "registered", "section", "site"),
             "skipped",
         ]
+
+    def test_a_clock_that_is_ahead_gives_no_negative_age(self, pages, shown):
+        Section.objects.update(schedule_checked_at=timezone.now() + timedelta(hours=1))
+        assert shown().split()[-5:] == ["-", "0", "s", "0", "s"]
 
     def test_what_waits_for_too_long_may_need_a_person(self, pages, shown):
         """As where workers have died: the oldest change, and the last build."""
@@ -192,8 +197,7 @@ class TestEngines:
         with pytest.raises(CommandError, match=said):
             shown(max_age=600)
         ((name, waiting, *_, age, unit),) = lines()
-        assert (name, waiting, unit) == ("one", "2", "s")
-        assert 3_600 <= int(age.replace(",", "")) < 7_200
+        assert (name, waiting, age, unit) == ("one", "2", "1", "hour")
 
     def test_one_that_fails_needs_nobody(self, lines):
         """An engine is tried again by itself, and shown; so is one of the past."""
