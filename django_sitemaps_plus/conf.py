@@ -273,6 +273,16 @@ def site_named(name: str) -> Site:
         raise ConfigurationError(words) from error
 
 
+def origin_setting(site: Site) -> str:
+    """Return what gives a site its origin, as messages name it."""
+    configured = get_settings()
+    if isinstance(configured.sites, Mapping):
+        return f"SITEMAPS_PLUS['SITES'][{site.name!r}]['BASE_URL']"
+    if configured.base_url or not apps.is_installed("django.contrib.sites"):
+        return "SITEMAPS_PLUS['BASE_URL']"
+    return "SITE_ID, or the domain of its row in django.contrib.sites"
+
+
 def _only_site(request: HttpRequest | None) -> Site:
     """Return the site of BASE_URL, else of contrib.sites, else of a request."""
     configured = get_settings()

@@ -14,6 +14,7 @@ from django.urls import URLPattern, path
 from django_sitemaps_plus.models import Dashboard
 
 from .actions import act
+from .objects import listed_url
 from .overview import overview, problems, running, workers
 from .sections import page_entries, section_page
 
@@ -35,6 +36,7 @@ VIEWS: list[tuple[str, str, View]] = [
     ("section", "section/", section_page),
     ("entries", "section/entries/", page_entries),
     ("problems", "problems/", problems),
+    ("url", "url/", listed_url),
 ]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.apps import apps
 from django.contrib import admin, messages
+from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
@@ -19,10 +21,15 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
+from django_sitemaps_plus.conf import Site, site_at
+from django_sitemaps_plus.diagnostics.explain import (
+    Explanation,
+    Shown,
+    explain_object,
+    explain_url,
+)
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
@@ -30,7 +37,7 @@ from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.sites import in_force
 
 from .actions import say_done
-from .pages import known_sites, object_url
+from .pages import fields_shown, known_sites, object_url, show
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +102,10 @@ class SitemapMixin(_MixinBase):
         request.current_app = self.admin_site.name
         fields = flatten_fieldsets(self.get_fieldsets(request, row))
         context: dict[str, Any] = {
-            "answers": [(site, *_answer(row, site, fields)) for site in sites],
+            "answers": [
+                (site, *_answer(explain_object, row, site, lambda row: fields))
+                for site in sites
+            ],
             "fault": fault,
             "exclusion": Exclusion.objects.of_row(row).first(),
             "may_exclude": _may_exclude(self, request, row),
@@ -122,18 +132,34 @@ def _may_lift(request: HttpRequest) -> bool:
 
 
 def _answer(
-    row: Model, site: Site, fields: Collection[str]
+    explain: Callable[..., Explanation], what: Any, site: Site, shown: Shown
 ) -> tuple[Explanation | None, str]:
-    """Return what there is to say of a row on a site, or why nothing is.
-
-    Values of other fields than those of the form are left out.
-    """
+    """Return what there is to say of a row or a URL on a site, or why nothing is."""
     try:
         with in_force(site), contained():
-            return explain_object(row, site, fields), ""
+            return explain(what, site, shown), ""
+    except ValueError as error:
+        return None, str(error)
     except Exception as error:
-        logger.exception("A row cannot be explained")
+        logger.exception("It cannot be explained why a sitemap has it or not")
         return None, in_one_line(error)
+
+
+@require_safe
+def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Say whether sitemaps list a URL, since when, and who knows; or why not."""
+    sites, fault = known_sites(request)
+    url = request.GET.get("url", "").strip()
+    shown = partial(fields_shown, request, admin_site)
+    own = [site for site in sites if site_at(url, site)] or sites[:1]
+    context = {
+        "answers": [(it, *_answer(explain_url, url, it, shown)) for it in own if url],
+        "fault": fault,
+        "asked": url,
+        "subtitle": _("Is this URL listed?"),
+        "may_view_page": True,
+    }
+    return show(request, admin_site, "changelist", "url.html", **context)
 
 
 def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:

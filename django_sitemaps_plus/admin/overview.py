@@ -4,25 +4,76 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from django.contrib.admin import AdminSite
-from django.contrib.auth import get_permission_codename
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat, floatformat
+from django.urls import NoReverseMatch
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
+from django_sitemaps_plus.diagnostics.section_pages import read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
-from django_sitemaps_plus.diagnostics.status import LATE, SiteStatus, read_dashboard
+from django_sitemaps_plus.diagnostics.status import (
+    LATE,
+    SectionStatus,
+    SiteStatus,
+    read_dashboard,
+)
 from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
-from .pages import known_sites, object_url, show
+from .pages import known_sites, may_view, object_url, show
+from .sections import Trend
+
+
+class Verdict(NamedTuple):
+    """An answer to one of the questions about a site."""
+
+    name: str
+    state: str  # ok, busy, warning, error or unknown
+    words: str
+    url: str = ""  # where there is more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionRow:
+    """A section as the overview lists it."""
+
+    status: SectionStatus
+    problems: Sequence[Problem]
+    trend: Trend | None  # of its entries; None where no build has recorded any
+
+    @property
+    def change(self) -> float:
+        """Entries that came in, or went, since the day before."""
+        before = self.trend.values[-2] if self.trend else None
+        return 0 if before is None else self.status.entries - before
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """How it is, as a class of colours and in words."""
+        status = self.status
+        if self.problems:
+            return "error", " ".join([it.message for it in self.problems])
+        if status.building:
+            return "busy", updating(status.done, status.planned)
+        if status.dirty or status.changes:
+            return "warning", _("Waiting for a build")
+        if status.skipped:
+            rows = floatformat(status.skipped, "g")
+            return "warning", _("Rows that are left out: %s") % rows
+        return ("", _("Served live")) if status.live else ("ok", _("Up to date"))
 
 
 @require_safe
@@ -37,47 +88,118 @@ def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     return show(request, admin_site, "changelist", "running.html", **_state(request))
 
 
-@require_safe
-def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Ask the workers, which takes some seconds; answer with what they say as JSON."""
-    try:
-        executor = get_executor()
-        if not executor.is_listening:
-            none = _("No workers: commands alone build and notify.")
-            return JsonResponse({"ok": True, "words": [none]})
-        faults = [f"{fault} {remedy}" for fault, remedy in executor.worker_faults()]
-        names = [] if faults else [*executor.workers()]
-    except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
-        faults = [_("The broker does not answer: %s") % type(error).__name__]
-    words = faults or [_("Workers that answer: %s") % ", ".join(names)]
-    return JsonResponse({"ok": not faults, "words": words})
+def updating(done: int, planned: int) -> str:
+    """Return how far a build is."""
+    numbers = {"done": floatformat(done, "g"), "planned": floatformat(planned, "g")}
+    return _("Updating %(done)s of %(planned)s") % numbers
 
 
 def _state(request: HttpRequest) -> dict[str, Any]:
     sites, fault = known_sites(request)
-    shown, count = [], 0
+    shown, found = [], list[tuple[Site, Problem]]()
     for status in read_dashboard(sites):
         problems = problems_of(status, max_age=LATE, language=get_language())
-        count += len(problems)
+        found += [(status.site, it) for it in problems]
         own = defaultdict[tuple[bool, str], list[Problem]](list)
         for problem in problems:
             own[problem.id.startswith("engine_"), problem.subject].append(problem)
-        sections = [(it, own[False, it.section]) for it in status.sections]
-        engines = [(it, own[True, it.engine]) for it in status.engines]
-        verdicts = [  # each with a state: ok, warning, error or unknown, and words
-            (_("Django answers"), *_answering(status, problems)),
-            (_("Complete"), *_completeness(status, problems)),
-            (_("Fresh"), *_freshness(status, problems)),
-            (_("Taken up"), *_delivery(status, problems)),
+        trends = read_trends(status.site)
+        sections = [
+            SectionRow(
+                status=it,
+                problems=own[False, it.section],
+                trend=Trend(_("Entries"), trends[it.section])
+                if it.section in trends
+                else None,
+            )
+            for it in status.sections
         ]
-        shown.append((status, verdicts, sections, engines))
+        engines = [(it, own[True, it.engine]) for it in status.engines]
+        links = links_of(status.site)
+        answers = _answering(status, problems)
+        verdicts = [
+            Verdict(_("Django answers"), *answers, links[0]),
+            Verdict(_("Complete"), *_completeness(status, problems), "problems/"),
+            Verdict(_("Up to date"), *_freshness(status, problems), "#sections-"),
+            Verdict(_("Engines told"), *_delivery(status, problems), "#engines-"),
+        ]
+        steps = first_steps(status, answers, links) if status.is_live else []
+        shown.append((status, verdicts, steps, sections, engines, links))
+    # The worst comes first: an error before a warning, in the order of the probes.
+    found.sort(key=lambda it: it[1].level != "error")
     return {
         "sites": shown,
         "fault": fault,
-        "problems": count,
+        "worst": found[0] if found else None,
+        "others": len(found) - 1,
         "are_many": len(sites) > 1,
         "actions": allowed_actions(request.user),
+        "at": timezone.now(),
     }
+
+
+def links_of(site: Site) -> tuple[str, str]:
+    """Return the URLs of the index and of robots.txt of a site."""
+    index = f"{site.origin}{site.script_prefix}sitemap.xml"
+    with suppress(NoReverseMatch):
+        index = index_url(site)
+    return index, f"{site.origin}/robots.txt"
+
+
+def first_steps(
+    status: SiteStatus, answers: tuple[str, str], links: tuple[str, str]
+) -> list[Verdict]:
+    """Return what a site needs of which nothing is built, and whether it has it."""
+    names = ", ".join([it.section for it in status.sections])
+    engines = ", ".join([it.engine for it in status.engines])
+    has_report = any([it.feedback for it in status.engines])
+    line = _("See that it has the line: %s") % f"Sitemap: {links[0]}"
+    register = _("Register a source in a module named sitemaps.")
+    engine = _("Set ENGINES, or leave it: crawlers find sitemaps by robots.txt too.")
+    submit = _("Submit the address of the sitemap there: %s") % links[0]
+    steps = (  # each with its words if it is done, else its state and words
+        (_("Sections"), names, "error", register),
+        ("robots.txt", get_settings().robots is not None and " ", "unknown", line),
+        (_("Search engines"), engines, "warning", engine),
+        ("Google Search Console", has_report and " ", "unknown", submit),
+    )
+    return [
+        Verdict(_("Reachable"), *answers, links[0]),
+        Verdict(
+            _("Builds"),
+            "ok",
+            _("None is needed while all is served live. See build_sitemaps for more."),
+        ),
+        *[
+            Verdict(name, "ok" if done else state, shortened(done or words))
+            for name, done, state, words in steps
+        ],
+    ]
+
+
+@require_safe
+def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Ask the workers, which takes some seconds, and show what they say."""
+    state, words = "ok", []
+    try:
+        executor = get_executor()
+        if not executor.is_listening:
+            state, words = (
+                "unknown",
+                [_("No workers: commands alone build and notify.")],
+            )
+        elif faults := executor.worker_faults():
+            state, words = "error", [f"{fault} {remedy}" for fault, remedy in faults]
+        else:
+            words = [_("Workers that answer: %s") % ", ".join(executor.workers())]
+    except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
+        state = "error"
+        words = [_("The broker does not answer: %s") % type(error).__name__]
+    context = {
+        "verdicts": [Verdict(_("Workers"), state, " ".join(words))],
+        "subtitle": _("Workers"),
+    }
+    return show(request, admin_site, "changelist", "workers.html", **context)
 
 
 def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
@@ -126,6 +248,10 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
         return "warning", _("Not known, since builds fail: %s") % ", ".join(failed)
     if lost := [it.subject for it in problems if it.id == "section_damaged"]:
         return "error", _("Files are missing or damaged: %s") % ", ".join(lost)
+    if status.builders:
+        done = sum([it.done for it in status.sections])
+        planned = sum([it.planned for it in status.sections])
+        return "busy", updating(done, planned)
     if status.dirty or status.changes:
         words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
         numbers = {"pages": status.dirty, "changes": status.changes}
@@ -162,12 +288,9 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
 
     def link(model: type[Model], key: str) -> str | None:
-        admin = admin_site._registry.get(model)
-        name = get_permission_codename("view", model._meta)
-        may_view = request.user.has_perm(f"{model._meta.app_label}.{name}")
-        if admin is not None:
-            may_view = admin.has_view_or_change_permission(request)
-        return object_url(admin_site, model, key) if may_view else None
+        if not may_view(request, admin_site, model):
+            return None
+        return object_url(admin_site, model, key)
 
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
 from django.contrib.admin import AdminSite
-from django.contrib.admin.utils import quote
+from django.contrib.admin.utils import flatten_fieldsets, quote
+from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model
 from django.http import Http404, HttpRequest
@@ -46,6 +48,28 @@ def object_url(
     with suppress(NoReverseMatch):
         return reverse(name, args=[quote(key)], current_app=admin_site.name)
     return ""
+
+
+def may_view(request: HttpRequest, admin_site: AdminSite, model: type[Model]) -> bool:
+    """Return whether a user may see objects of a model, by its page or its right."""
+    if admin := admin_site._registry.get(model):
+        return admin.has_view_or_change_permission(request)
+    name = get_permission_codename("view", model._meta)
+    user: Any = request.user
+    return bool(user.has_perm(f"{model._meta.app_label}.{name}"))
+
+
+def fields_shown(
+    request: HttpRequest, admin_site: AdminSite, row: Model
+) -> Collection[str] | None:
+    """Return the fields of an object that a user may see; None for all of them.
+
+    They are those of its page in the admin, if it has one.
+    """
+    if not may_view(request, admin_site, type(row)):
+        return ()
+    admin = admin_site._registry.get(type(row))
+    return flatten_fieldsets(admin.get_fieldsets(request, row)) if admin else None
 
 
 def known_sites(request: HttpRequest) -> tuple[list[Site], str]:

@@ -22,6 +22,7 @@ from django_sitemaps_plus.conf import (
     get_settings,
     get_site,
     is_public,
+    origin_setting,
     silence_reason,
 )
 from django_sitemaps_plus.core.gzip import write_document
@@ -168,7 +169,7 @@ def _origin(site: Site) -> Findings:
     origin = get_site().origin
     ok = is_public(origin)
     text = origin if ok else f"search engines cannot reach {origin}"
-    remedy = "Set SITEMAPS_PLUS['BASE_URL'] to the public address of your site."
+    remedy = f"Set {origin_setting(site)} to the public address of your site."
     yield Finding("origin", _mild(ok), text, remedy)
 
 

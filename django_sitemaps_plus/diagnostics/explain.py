@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from django.db.models import Model
 from django.urls import Resolver404
+from django.utils import timezone
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
@@ -36,7 +37,6 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import ModelSource, Source, Tally, surroundings
-from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
@@ -44,6 +44,7 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import as_model_source, match_of, rows_at
+from .conditions import unmet
 from .requests import command_for
 
 
@@ -94,10 +95,28 @@ class Explanation:
 MAX_PAGES = 500
 
 #: Finds rows, listed or not, of a source that is paged by their keys.
-Find = Callable[[Source, ModelSource], Iterable[Any]]
+Find: TypeAlias = Callable[[Source, ModelSource], Iterable[Any]]
+
+#: Returns the names of those fields of a row that somebody may see: None for all, and
+#: no name where the row itself may not be seen.
+Shown: TypeAlias = Callable[[Any], Collection[str] | None]
 
 
-def explain_url(url: str, site: Site) -> Explanation:
+class Reader(NamedTuple):
+    """Somebody who reads an explanation; sources run in another language and zone."""
+
+    language: str | None
+    zone: tzinfo
+    shown: Shown
+
+    @classmethod
+    def current(cls, shown: Shown | None) -> Reader:
+        """Return the one whose language and time zone are in force."""
+        zone = timezone.get_current_timezone()
+        return cls(get_language(), zone, shown or (lambda row: None))
+
+
+def explain_url(url: str, site: Site, shown: Shown | None = None) -> Explanation:
     """Say which pages list a URL or a path, or one much like it, or what leaves it out.
 
     Where it leads to a row, the page of that row is read; else the first 500 pages of
@@ -115,21 +134,20 @@ def explain_url(url: str, site: Site) -> Explanation:
     meant = [own.origin + it for own in own_sites(site) for it in paths]
     forms = list(dict.fromkeys([found.url, *meant]))
     find = partial(rows_at, urls=forms)
+    reader = Reader.current(shown)
     for name in registry:
-        _add(found, open_section(name, site), find, forms)
+        _add(found, open_section(name, site), find, forms, reader)
     if not found.listings and not found.rows:
         found.notes.append(_where_it_leads(found.url, site))
     found.engines = _answers(found.url, site)
     return found
 
 
-def explain_object(
-    row: Model, site: Site, shown: Collection[str] | None = None
-) -> Explanation:
+def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explanation:
     """Say which pages list a row of a model, or what leaves it out.
 
     Of each section that has it, the page of the row is read; of one that is not built,
-    only the row. With names of fields that may be shown, values of others are not.
+    only the row.
 
     Raises:
         DatabaseError, InterfaceError: our own rows cannot be read.
@@ -140,7 +158,7 @@ def explain_object(
         is_same = label_of(type(row)) == label_of(rows.model)
         return every_row(rows).filter(pk=row.pk) if is_same else ()
 
-    found = Explanation(url="")
+    found, reader = Explanation(url=""), Reader.current(shown)
     for name in registry:
         section = open_section(name, site)
         with _noting(found), section.reading():
@@ -149,7 +167,7 @@ def explain_object(
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
         before = len(found.notes)
-        _add(found, section, same, (), shown)
+        _add(found, section, same, (), reader)
         has_failed = name not in [it.section for it in found.rows]
         has_failed &= len(found.notes) > before
         source = section.source
@@ -157,7 +175,7 @@ def explain_object(
             # Its query fails: look the row up without it, as far as that goes.
             whole: Any = copy(source)
             whole.get_queryset = whole.model._base_manager.all
-            _add(found, replace(section, source=whole), same, (), shown)
+            _add(found, replace(section, source=whole), same, (), reader)
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
@@ -170,13 +188,12 @@ def _add(
     section: OpenSection,
     find: Find,
     forms: Sequence[str],
-    shown: Collection[str] | None = None,
+    reader: Reader,
 ) -> None:
     """Add what a section says of some rows, and the pages that list them."""
     leads: dict[Any, Lead] = {}
-    language = get_language()  # that of the reader: rendering has another
     with _noting(found), section.reading():
-        leads = _leads(section, find, language, shown)
+        leads = _leads(section, find, reader)
     found.rows += leads.values()
     if leads or forms:
         with _noting(found):
@@ -193,12 +210,7 @@ def _noting(found: Explanation) -> Iterator[None]:
             found.notes.append(str(error))
 
 
-def _leads(
-    section: OpenSection,
-    find: Find,
-    language: str | None,
-    shown: Collection[str] | None,
-) -> dict[Any, Lead]:
+def _leads(section: OpenSection, find: Find, person: Reader) -> dict[Any, Lead]:
     """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
     reader, rows = section.reader, as_model_source(section.source)
@@ -208,8 +220,8 @@ def _leads(
         return leads
     for row in find(section.source, rows):
         tally, key = Tally(section.name, logs=False), getattr(row, space.attribute)
-        listed = listed_rows(rows)
-        with override(language):
+        listed, shown = listed_rows(rows), person.shown(row)
+        with override(person.language), timezone.override(person.zone):
             reasons = []
             for excluded in Exclusion.objects.of_row(row):
                 words = _("excluded since %(at)s UTC")
@@ -219,10 +231,16 @@ def _leads(
                 note = excluded.note
                 reasons.append(f"{words}: {note}" if note else words)
             reasons += unmet(listed, row, shown)
-        lines = "".join([it for _, it in reader.lines_by_key([key], tally)])
+        lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.reason for it in tally.left_out]
-        leads[key] = Lead(section.name, str(describe(row)), lines, reasons)
+        name = str(describe(row))
+        if shown is not None and not shown:
+            name = str(row._meta.verbose_name)
+            with override(person.language):
+                words = _("only those who may view it see why: %s") % name
+            reasons = [words] if reasons else []
+        leads[key] = Lead(section.name, name, lines, reasons)
     return leads
 
 

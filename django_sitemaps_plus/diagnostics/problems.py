@@ -16,7 +16,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, origin_setting
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.notifications.dispatch import indexed_share
 from django_sitemaps_plus.site_urls import page_url
@@ -104,9 +104,9 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             )
             % origins,
             remedy=_(
-                "Correct the address in the settings. If the site has moved, have "
-                "what is stored move as well."
-            ),
+                "Correct %s. If the site has moved, have what is stored move as well."
+            )
+            % origin_setting(status.site),
             command=command_for("build_sitemaps", status.site, "--move-origin"),
         )
     elif status.answer and status.is_known and not status.answer.is_well:
@@ -137,7 +137,10 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
     elif answer.status == 400:
         remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(answer.url).hostname
     elif answer.leads_to:
-        remedy = _("Set BASE_URL to where it leads: %s") % shortened(answer.leads_to)
+        remedy = _("Correct %(setting)s: it leads to %(url)s") % {
+            "setting": origin_setting(site),
+            "url": shortened(answer.leads_to),
+        }
     elif answer.status in (200, 404):
         remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
     if answer.status == 200:

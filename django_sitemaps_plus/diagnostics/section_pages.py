@@ -11,6 +11,7 @@ from django.db.models import Case, F, Q, TextChoices, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from django_sitemaps_plus.cache import recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
@@ -20,11 +21,14 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.serving.live import cache_key, live_plan
 from django_sitemaps_plus.sources import Tally
 
 #: Pages that are read at once.
 AT_ONCE = 100
+
+#: Seconds for which trends of all sections are kept.
+TRENDS_SECONDS = 600
 
 
 class PageState(TextChoices):
@@ -177,6 +181,26 @@ def read_history(section: str, site: Site) -> History:
         elif at >= 0:
             rendered[at] += value
     return History(days=days, entries=entries, rendered=rendered)
+
+
+def read_trends(site: Site) -> dict[str, list[float | None]]:
+    """Return the entries of each section at the end of each of the last 30 days.
+
+    By one query for what each build has recorded, at most every ten minutes.
+    """
+    key = cache_key("trends", site)
+    trends: dict[str, list[float | None]] | None = recall(key, dict)
+    if trends is not None:
+        return trends
+    days = KEPT.days
+    first, trends = _day(timezone.now()) - timedelta(days=days - 1), {}
+    rows = Figure.objects.since(timezone.now() - KEPT)
+    rows = rows.filter(site=site.name, kind=Figure.Kind.ENTRIES).order_by("hour")
+    for name, hour, value in rows.values_list("name", "hour", "value"):
+        at = min(max((_day(hour) - first).days, 0), days - 1)
+        trends.setdefault(name, [None] * days)[at:] = [value] * (days - at)
+    remember(key, trends, TRENDS_SECONDS)
+    return trends
 
 
 def _day(moment: datetime) -> date:

@@ -12,7 +12,7 @@ from django.db import Error, connections, models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 
-from django_sitemaps_plus.conf import Site, get_site, own_sites
+from django_sitemaps_plus.conf import Site, get_site, origin_setting, own_sites
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.storage.objects import COPY
 
@@ -247,10 +247,9 @@ def check_origin(recorded: str, site: Site) -> None:
     if recorded not in ("", site.origin):
         raise ConfigurationError(
             f"Sitemaps in this database belong to {recorded}; this process has "
-            f"{site.origin}. Correct its BASE_URL or SITE_ID, or the domain of its row "
-            "in django.contrib.sites, or give it a database of its own. If they are "
-            "two sites, set SITES. If the site has moved, run: manage.py "
-            "build_sitemaps --move-origin"
+            f"{site.origin}. Correct {origin_setting(site)}, or give it a database of "
+            "its own. If they are two sites, set SITES. If the site has moved, run: "
+            "manage.py build_sitemaps --move-origin"
         )
 
 

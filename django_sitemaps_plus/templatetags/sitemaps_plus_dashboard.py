@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
 from django.template import Context
+from django.template.defaultfilters import floatformat
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 register = template.Library()
 
@@ -24,6 +27,14 @@ _AGO: dict[str, Any] = {
     "minute": ngettext_lazy("%(num)d minute ago", "%(num)d minutes ago", "num"),
 }
 
+#: Numbers that engines report, in the order in which they are shown.
+_REPORTED: dict[str, Any] = {
+    "submitted": gettext_lazy("%s submitted"),
+    "indexed": gettext_lazy("%s indexed"),
+    "errors": gettext_lazy("errors: %s"),
+    "warnings": gettext_lazy("warnings: %s"),
+}
+
 
 @register.filter
 def age(moment: datetime | None) -> str:
@@ -33,6 +44,30 @@ def age(moment: datetime | None) -> str:
     if timezone.now() - moment < timedelta(minutes=1):
         return _("just now")
     return timesince(moment, time_strings=_AGO, depth=1)
+
+
+@register.filter
+def feedback(said: Any) -> str:
+    """Return what an engine reports of a feed, in words; what is not known as it is."""
+    if not isinstance(said, dict):
+        return str(said)
+    words, left = [], {**said}
+    for name, phrase in _REPORTED.items():
+        value = left.pop(name, None)
+        if isinstance(value, dict):  # numbers by kind of content
+            value = sum([it for it in value.values() if isinstance(it, int)])
+        if isinstance(value, int) and (value or name in ("submitted", "indexed")):
+            words.append(phrase % floatformat(value, "g"))
+    with suppress(KeyError, TypeError, ValueError):
+        read_at = datetime.fromisoformat(left.pop("lastDownloaded"))
+        words.append(_("read on %s") % date_format(read_at, "DATE_FORMAT"))
+    if left.pop("isPending", False):
+        words.append(_("not read yet"))
+    if error := left.pop("error", ""):
+        words.append(_("could not be asked: %s") % error)
+    for name in ("lastSubmitted", "highest_share"):
+        left.pop(name, None)
+    return ", ".join([*words, *[f"{name}: {value}" for name, value in left.items()]])
 
 
 @register.inclusion_tag("sitemaps_plus/admin/_action.html", takes_context=True)

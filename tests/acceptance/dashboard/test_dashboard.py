@@ -51,8 +51,8 @@ class TestOverview:
         assert texts(page, ".sitemaps-verdict strong, .sitemaps-state") == [
             *("Django answers", "Yes"),
             *("Complete", "No"),
-            *("Fresh", "Look at it"),
-            *("Taken up", "No"),
+            *("Up to date", "Look at it"),
+            *("Engines told", "No"),
         ]
         [_answers, complete, _fresh, taken_up] = texts(page, ".sitemaps-verdict")
         assert "Held by the guard: harbours" in complete

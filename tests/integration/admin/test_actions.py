@@ -277,19 +277,24 @@ def test_the_overview_says_what_waits(client, ask, pages, woken):
     pages.filter(number=1).update(wanted=9, changed_at=now)
     text = client.get(DASHBOARD).text
     assert "Waiting for a build: pages: 1, changes: 0" in text
+    pages.filter(number=1).update(token="a" * 32, claimed_at=now)
     moving = client.get(f"{DASHBOARD}running/").text
-    assert '<progress max="20" value="19">' in moving
+    assert moving.count("Updating 19 of 20") == 2
+    assert '<progress max="20" value="19"' in moving
 
 
 def test_the_overview_counts_nothing_of_a_site_that_is_not_built(client, ask, sections):
     """It has entries, though no build has counted them."""
     make_products(1)
     sections.register("products", limited(5))
-    moving = client.get(f"{DASHBOARD}running/").text
-    assert "<dd>0</dd>" not in moving.partition("Pages to build")[0]
+    cell = '<td class="sitemaps-number" data-label="Entries">'
+    shown = client.get(DASHBOARD).text
+    assert f"{cell}–" in shown
+    assert "First steps" in shown
     build()
-    moving = client.get(f"{DASHBOARD}running/").text
-    assert moving.partition("Pages to build")[0].count("<dd>1</dd>") == 2
+    shown = client.get(DASHBOARD).text
+    assert f"{cell}1" in shown
+    assert "First steps" not in shown
 
 
 class TestOddRequests:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from django.contrib.sitemaps import Sitemap
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
@@ -286,16 +288,59 @@ class TestConditions:
         sections.register("products", limited(2, get_queryset=strict))
         changed = Product.objects.filter(slug="product-00003")
         changed.update(published=False, popularity=2)
-        first, second = reasons()
-        assert first.endswith("; its published is False")
-        assert "popularity" in second
-        assert "> 3" in second
-        assert second.endswith("; its popularity is 2.0")
+        assert reasons() == [
+            "published is No; it must be Yes",
+            "popularity is 2.0; it must be above 3.0",
+        ]
+
+    @pytest.mark.parametrize(
+        ("condition", "words"),
+        [
+            (Q(name="x"), "name is 'odd'; it must be 'x'"),
+            (~Q(name="odd"), "name is 'odd'; it must not be 'odd'"),
+            (Q(name__in=["a", "b"]), "name is 'odd'; it must be one of 'a', 'b'"),
+            (Q(name__in=[*"abcdefg"]), "one of 'a', 'b', 'c', 'd', 'e', …"),
+            (~Q(name__in=["odd"]), "name is 'odd'; it must not be 'odd'"),
+            (Q(popularity=None), "popularity is 2.0; it must be empty"),
+            (Q(name__contains="x"), "the condition "),
+            (Q(name=F("slug")), "the condition "),
+            (~Q(popularity__lt=3), "the condition "),
+            (Q(updated_at__lte=Now()), "listed from Jan. 2, 2040, 5:04 a.m."),
+            (~Q(updated_at__gt=Now()), "the condition "),
+            (
+                Q(updated_at__lte=datetime(2030, 1, 1, tzinfo=UTC)),
+                "updated at is Jan. 2, 2040, 5:04 a.m.; it must be "
+                "Jan. 1, 2030, 2 a.m. or less",
+            ),
+        ],
+    )
+    def test_plain_comparisons_are_told_in_words(
+        self, sections, products, condition, words
+    ):
+        """Times in the time zone of the reader; all else is shown as SQL."""
+
+        def rows(self: Any) -> Any:
+            return Product.objects.filter(condition)
+
+        sections.register("products", limited(2, get_queryset=rows))
+        later = datetime(2040, 1, 2, 3, 4, tzinfo=UTC)
+        Product.objects.update(name="odd", popularity=2, updated_at=later)
+        with timezone.override("Europe/Helsinki"):
+            [reason] = reasons()
+        assert words in reason
+
+    def test_a_time_that_is_over(self, sections, products):
+        def rows(self: Any) -> Any:
+            return Product.objects.filter(updated_at__gte=timezone.now())
+
+        sections.register("products", limited(2, get_queryset=rows))
+        Product.objects.update(updated_at=datetime(2020, 1, 2, 3, 4, tzinfo=UTC))
+        assert reasons() == ["listed until Jan. 2, 2020, 4:04 a.m."]
 
     @pytest.mark.parametrize(
         ("source", "words"),
         [
-            (Items, "; its published is False"),
+            (Items, "published is No; it must be Yes"),
             (limited(2, get_queryset=either), " OR "),  # one condition
             (limited(2, get_queryset=lambda self: Product.objects.none()), "no row me"),
         ],
@@ -448,7 +493,7 @@ class TestCommand:
             call_command("explain_url", URL)
         first, second = capsys.readouterr().out.splitlines()
         assert first == f"It leads to Product {products[3].pk} of section 'products'."
-        assert second.startswith("  Left out: the condition ")
+        assert second == "  Left out: published is No; it must be Yes."
         with pytest.raises(CommandError, match="not listed"):
             call_command("explain_url", f"{ORIGIN}/products/product-00001")
         out = capsys.readouterr().out

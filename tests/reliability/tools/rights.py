@@ -89,6 +89,7 @@ ADMIN: dict[str, list[Row]] = {
         page_of("section/entries/?section=products&number=1")
     ],
     "sitemaps_plus_dashboard_problems": [page_of("problems/")],
+    "sitemaps_plus_dashboard_url": [page_of("url/?url=/about/")],
     "sitemaps_plus_dashboard_act": [
         action("refresh", section="products"),
         action("rebuild", "sitemaps_plus_page", section="products"),
