@@ -16,6 +16,7 @@ from django_sitemaps_plus.models import Dashboard
 from .actions import act
 from .overview import overview, problems, running, workers
 from .sections import page_entries, section_page
+from .submissions import submissions
 
 if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Dashboard]
@@ -35,6 +36,7 @@ VIEWS: list[tuple[str, str, View]] = [
     ("section", "section/", section_page),
     ("entries", "section/entries/", page_entries),
     ("problems", "problems/", problems),
+    ("submissions", "submissions/", submissions),
 ]
 
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
+from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site, get_sites
-from django_sitemaps_plus.models import Dashboard
+from django_sitemaps_plus.models import Dashboard, Exclusion
 
 #: The pages that lead to each other, by the names of their URLs.
 TABS = [
     ("changelist", _("Overview")),
     ("problems", _("Problems")),
+    ("submissions", _("Submissions")),
 ]
 
 
@@ -33,9 +37,38 @@ def show(
         **admin_site.each_context(request),
         "title": dict(TABS)[tab],
         "opts": Dashboard._meta,
-        "tabs": [(f"admin:sitemaps_plus_dashboard_{name}", it) for name, it in TABS],
+        "tabs": tabs(request, admin_site, context.get("site")),
     }
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
+
+
+def tabs(
+    request: HttpRequest, admin_site: AdminSite, site: Site | None = None
+) -> list[tuple[str, Any]]:
+    """Return the URLs and labels of the tabs that a user may open."""
+    query = f"?{urlencode({'site': site.name})}" if site else ""
+    known = [(Dashboard, name, label, query) for name, label in TABS]
+    label = capfirst(Exclusion._meta.verbose_name_plural)
+    found = []
+    for model, name, words, query in [*known, (Exclusion, "changelist", label, "")]:
+        if admin_site.is_registered(model) and may_view(request, admin_site, model):
+            view = f"admin:sitemaps_plus_{model._meta.model_name}_{name}"
+            found.append((reverse(view, current_app=admin_site.name) + query, words))
+    return found
+
+
+def may_view(
+    request: HttpRequest,
+    admin_site: AdminSite,
+    model: type[Model],
+    row: Model | None = None,
+) -> bool:
+    """Return whether a user may see the rows of a model, or one of them."""
+    if admin_site.is_registered(model):
+        model_admin = admin_site.get_model_admin(model)
+        return model_admin.has_view_or_change_permission(request, row)
+    name = get_permission_codename("view", model._meta)
+    return request.user.has_perm(f"{model._meta.app_label}.{name}")
 
 
 def object_url(

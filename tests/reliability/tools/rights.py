@@ -89,6 +89,7 @@ ADMIN: dict[str, list[Row]] = {
         page_of("section/entries/?section=products&number=1")
     ],
     "sitemaps_plus_dashboard_problems": [page_of("problems/")],
+    "sitemaps_plus_dashboard_submissions": [page_of("submissions/?engine=keyed&q=a")],
     "sitemaps_plus_dashboard_act": [
         action("refresh", section="products"),
         action("rebuild", "sitemaps_plus_page", section="products"),
