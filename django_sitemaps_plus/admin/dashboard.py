@@ -17,6 +17,7 @@ from .actions import act
 from .objects import listed_url
 from .overview import overview, problems, running, workers
 from .sections import page_entries, section_page
+from .submissions import submissions
 
 if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Dashboard]
@@ -37,6 +38,7 @@ VIEWS: list[tuple[str, str, View]] = [
     ("entries", "section/entries/", page_entries),
     ("problems", "problems/", problems),
     ("url", "url/", listed_url),
+    ("submissions", "submissions/", submissions),
 ]
 
 

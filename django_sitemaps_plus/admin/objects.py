@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,16 @@ from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods, require_safe
@@ -35,9 +39,10 @@ from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sources.conditions import as_keys
 
 from .actions import say_done
-from .pages import fields_shown, known_sites, object_url, show
+from .pages import fields_shown, known_sites, may_view, object_url, show, tabs
 
 logger = logging.getLogger(__name__)
 
@@ -198,23 +203,49 @@ def build_command() -> str:
 class ExclusionAdmin(_Admin):
     """Lists exclusions; to delete one is to list its object again."""
 
-    list_display = ("model", "key", "object_link", "note", "by", "at")
+    change_list_template = "sitemaps_plus/admin/exclusions.html"
+    list_display = ("object_link", "note", "by", "at")
     list_display_links = None
     list_filter = ("model",)
     search_fields = ("key", "note", "by")
     ordering = ("-at", "-pk")
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the list as a tab of the dashboard."""
+        context = {
+            "title": capfirst(self.opts.verbose_name_plural),
+            "tabs": tabs(request, self.admin_site),
+        }
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Name the objects of the rows shown that the user may see: a query a model."""
+        changelist = super().get_changelist_instance(request)
+        shown: Any = {(it.model, it.key): it for it in changelist.result_list}
+        for label in {label for label, _key in shown}:
+            # The model may have gone, or its table.
+            with suppress(LookupError, ValueError, DatabaseError), contained():
+                model: Any = apps.get_model(label)
+                rows = model._base_manager.all()
+                if self.admin_site.is_registered(model):
+                    model_admin = self.admin_site.get_model_admin(model)
+                    rows = model_admin.get_queryset(request)
+                keys = as_keys(model, [key for it, key in shown if it == label])
+                for row in rows.filter(pk__in=keys):
+                    if may_view(request, self.admin_site, model, row):
+                        shown[label, str(row.pk)].object_name = str(row)
+        return changelist
+
     @admin.display(description=gettext_lazy("object"))
-    def object_link(self, exclusion: Exclusion) -> str | None:
-        """Return a link to the object's own page, where the admin has one."""
-        try:
-            model = apps.get_model(exclusion.model)
-        except (LookupError, ValueError):  # it has gone
-            return None
-        if not (url := object_url(self.admin_site, model, exclusion.key)):
-            return None
-        name = model._meta.verbose_name
-        return format_html('<a href="{}">{} {}</a>', url, name, exclusion.key)
+    def object_link(self, exclusion: Exclusion) -> str:
+        """Return the name of the object with a link to its page; else its key."""
+        if not (name := getattr(exclusion, "object_name", "")):
+            return str(exclusion)
+        model = apps.get_model(exclusion.model)
+        url = object_url(self.admin_site, model, exclusion.key)
+        return format_html('<a href="{}">{}</a>', url, name) if url else name
 
     def has_add_permission(
         self, request: HttpRequest, obj: Exclusion | None = None

@@ -288,9 +288,8 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
 
     def link(model: type[Model], key: str) -> str | None:
-        if not may_view(request, admin_site, model):
-            return None
-        return object_url(admin_site, model, key)
+        is_allowed = may_view(request, admin_site, model)
+        return object_url(admin_site, model, key) if is_allowed else None
 
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)

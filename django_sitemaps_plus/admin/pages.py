@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, quote
@@ -14,15 +15,17 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site, get_sites
-from django_sitemaps_plus.models import Dashboard
+from django_sitemaps_plus.models import Dashboard, Exclusion
 
 #: The pages that lead to each other, by the names of their URLs.
 TABS = [
     ("changelist", _("Overview")),
     ("problems", _("Problems")),
+    ("submissions", _("Submissions")),
 ]
 
 
@@ -35,9 +38,38 @@ def show(
         **admin_site.each_context(request),
         "title": dict(TABS)[tab],
         "opts": Dashboard._meta,
-        "tabs": [(f"admin:sitemaps_plus_dashboard_{name}", it) for name, it in TABS],
+        "tabs": tabs(request, admin_site, context.get("site")),
     }
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
+
+
+def tabs(
+    request: HttpRequest, admin_site: AdminSite, site: Site | None = None
+) -> list[tuple[str, Any]]:
+    """Return the URLs and labels of the tabs that a user may open."""
+    query = f"?{urlencode({'site': site.name})}" if site else ""
+    known = [(Dashboard, name, label, query) for name, label in TABS]
+    label = capfirst(Exclusion._meta.verbose_name_plural)
+    found = []
+    for model, name, words, query in [*known, (Exclusion, "changelist", label, "")]:
+        if admin_site.is_registered(model) and may_view(request, admin_site, model):
+            view = f"admin:sitemaps_plus_{model._meta.model_name}_{name}"
+            found.append((reverse(view, current_app=admin_site.name) + query, words))
+    return found
+
+
+def may_view(
+    request: HttpRequest,
+    admin_site: AdminSite,
+    model: type[Model],
+    row: Model | None = None,
+) -> bool:
+    """Return whether a user may see the rows of a model, or one of them."""
+    if admin_site.is_registered(model):
+        model_admin = admin_site.get_model_admin(model)
+        return model_admin.has_view_or_change_permission(request, row)
+    name = get_permission_codename("view", model._meta)
+    return request.user.has_perm(f"{model._meta.app_label}.{name}")
 
 
 def object_url(
@@ -50,15 +82,6 @@ def object_url(
     return ""
 
 
-def may_view(request: HttpRequest, admin_site: AdminSite, model: type[Model]) -> bool:
-    """Return whether a user may see objects of a model, by its page or its right."""
-    if admin := admin_site._registry.get(model):
-        return admin.has_view_or_change_permission(request)
-    name = get_permission_codename("view", model._meta)
-    user: Any = request.user
-    return bool(user.has_perm(f"{model._meta.app_label}.{name}"))
-
-
 def fields_shown(
     request: HttpRequest, admin_site: AdminSite, row: Model
 ) -> Collection[str] | None:
@@ -66,7 +89,7 @@ def fields_shown(
 
     They are those of its page in the admin, if it has one.
     """
-    if not may_view(request, admin_site, type(row)):
+    if not may_view(request, admin_site, type(row), row):
         return ()
     admin = admin_site._registry.get(type(row))
     return flatten_fieldsets(admin.get_fieldsets(request, row)) if admin else None

@@ -44,6 +44,8 @@ def pages(client: Any, strings: Sequence[str]) -> dict[str, str]:
         "section": f"{DASHBOARD}section/?{urlencode({'section': section})}",
         "errors": f"{DASHBOARD}section/?section=products",
         "problems": f"{DASHBOARD}problems/?",
+        "submissions": f"{DASHBOARD}submissions/?state=rejected",
+        "submission": f"{DASHBOARD}submissions/?{urlencode({'q': strings[0]})}",
         "entries": f"{DASHBOARD}section/entries/?section=urls&number=1",
         "exclusions": f"{EXCLUSIONS}?",
         "exclusions found": f"{EXCLUSIONS}?{urlencode({'q': strings[0]})}",
@@ -173,7 +175,7 @@ def test_names_of_sites_stay_text(configure, sections, admin_client, quiet):
             row = Section.objects.create(site=it, name="products", hold_reason="x")
             Page.objects.create(section=row, number=1, wanted=2, error="x")
         query = urlencode({"site": words[0], "section": "products"})
-        urls = ["", "running/", "problems/", f"section/?{query}"]
+        urls = ["", "running/", "problems/", "submissions/", f"section/?{query}"]
         urls += [f"section/entries/?{query}&number=1", f"actions/release/?{query}"]
         answers = [admin_client.get(f"{DASHBOARD}{url}") for url in urls]
         assert [it.status_code for it in answers] == [200] * len(urls)

@@ -25,6 +25,8 @@ PAGES = {
     "section-held": (f"{DASHBOARD}section/?section=harbours", ".sitemaps-pages"),
     "entries": (_ENTRIES, ".sitemaps-pager"),
     "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),
+    "submissions": (f"{DASHBOARD}submissions/", ".sitemaps-entries"),
+    "rejected": (f"{DASHBOARD}submissions/?state=rejected&q=r", ".sitemaps-entries"),
     "release": (f"{DASHBOARD}actions/release/?section=harbours", "[type=submit]"),
     "submit": (f"{DASHBOARD}actions/submit/", "textarea"),
     "city": ("/admin/atlas/city/3/change/", ".sitemaps-listings"),

@@ -110,11 +110,11 @@ def test_buttons_are_those_that_the_user_may_press(shown, shop, configure, clien
         "retry_deliveries": "retry/?site=default&engine=one",
     }
     for permission, path in paths.items():
-        [link] = shown(permission).cssselect("article a")
+        [link] = shown(permission).cssselect("article a.button")
         assert link.get("href") == f"/desk/sitemaps_plus/dashboard/actions/{path}"
         assert client.get(link.get("href")).status_code == 200
     page = shown()
-    assert page.cssselect("article a, article form") == []
+    assert page.cssselect("article .button, article form") == []
     assert texts(page.cssselect("article code")) == [
         "manage.py build_sitemaps products --allow-shrink",
         "manage.py build_sitemaps products --full",

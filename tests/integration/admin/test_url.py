@@ -91,7 +91,7 @@ class TestRights:
     def unlisted(self, user: Any) -> None:
         """Have an excluded row, which its query leaves out as well."""
         rows = Product.objects.filter(slug="product-00003")
-        rows.update(published=False, name="secret")
+        rows.update(published=False, name="confidential")
         at = timezone.now()
         Exclusion.objects.create(
             model="testapp.product", key=str(rows.get().pk), by="bob", at=at
@@ -118,7 +118,7 @@ class TestRights:
         assert "excluded by bob" in found
         assert "published is No; it must be Yes" in found
         assert "fields that you do not see here: name" in found
-        assert "secret" not in found
+        assert "confidential" not in found
 
 
 def test_each_page_of_the_dashboard_asks(client, editor):

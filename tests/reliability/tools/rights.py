@@ -90,6 +90,7 @@ ADMIN: dict[str, list[Row]] = {
     ],
     "sitemaps_plus_dashboard_problems": [page_of("problems/")],
     "sitemaps_plus_dashboard_url": [page_of("url/?url=/about/")],
+    "sitemaps_plus_dashboard_submissions": [page_of("submissions/?engine=keyed&q=a")],
     "sitemaps_plus_dashboard_act": [
         action("refresh", section="products"),
         action("rebuild", "sitemaps_plus_page", section="products"),
