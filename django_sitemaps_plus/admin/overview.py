@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.admin import AdminSite
-from django.contrib.auth import get_permission_codename
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.defaultfilters import filesizeformat, floatformat
@@ -22,7 +21,7 @@ from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
-from .pages import known_sites, object_url, show
+from .pages import known_sites, may_view, object_url, show
 
 
 @require_safe
@@ -162,12 +161,8 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
 
     def link(model: type[Model], key: str) -> str | None:
-        admin = admin_site._registry.get(model)
-        name = get_permission_codename("view", model._meta)
-        may_view = request.user.has_perm(f"{model._meta.app_label}.{name}")
-        if admin is not None:
-            may_view = admin.has_view_or_change_permission(request)
-        return object_url(admin_site, model, key) if may_view else None
+        is_open = may_view(request, admin_site, model)
+        return object_url(admin_site, model, key) if is_open else None
 
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
+from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model
 from django.http import Http404, HttpRequest
@@ -46,6 +47,14 @@ def object_url(
     with suppress(NoReverseMatch):
         return reverse(name, args=[quote(key)], current_app=admin_site.name)
     return ""
+
+
+def may_view(request: HttpRequest, admin_site: AdminSite, model: type[Model]) -> bool:
+    """Return whether the user may see objects of a model: its admin decides if any."""
+    if (admin := admin_site._registry.get(model)) is not None:
+        return admin.has_view_or_change_permission(request)
+    name = get_permission_codename("view", model._meta)
+    return request.user.has_perm(f"{model._meta.app_label}.{name}")
 
 
 def known_sites(request: HttpRequest) -> tuple[list[Site], str]:

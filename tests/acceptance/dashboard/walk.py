@@ -20,6 +20,7 @@ _ENTRIES = f"{DASHBOARD}section/entries/?section=cities&number=1&page=6"
 PAGES = {
     "overview": (DASHBOARD, ".sitemaps-workers.sitemaps-ok"),
     "section": (f"{DASHBOARD}section/?section=towns", ".sitemaps-trends svg"),
+    "section-found": (f"{DASHBOARD}section/?section=towns&q=a", ".sitemaps-entries"),
     "section-held": (f"{DASHBOARD}section/?section=harbours", ".sitemaps-pages"),
     "entries": (_ENTRIES, ".sitemaps-pager"),
     "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),
