@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from django_sitemaps_plus.models import Dashboard
@@ -16,7 +17,7 @@ from django_sitemaps_plus.models import Dashboard
 from .actions import act
 from .objects import listed_url
 from .overview import overview, problems, running, workers
-from .sections import page_entries, section_page
+from .sections import page_entries, section_csv, section_page
 from .submissions import submissions
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ else:
     _Admin = admin.ModelAdmin
 
 #: A view of the dashboard: it gets the request, and the site of the admin.
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 #: Each with the name of its URL and its path. The first is the one that the index of
 #: the admin leads to.
@@ -36,6 +37,7 @@ VIEWS: list[tuple[str, str, View]] = [
     ("act", "actions/<slug:name>/", act),
     ("section", "section/", section_page),
     ("entries", "section/entries/", page_entries),
+    ("csv", "section/csv/<slug:kind>/", section_csv),
     ("problems", "problems/", problems),
     ("url", "url/", listed_url),
     ("submissions", "submissions/", submissions),
@@ -49,7 +51,7 @@ class DashboardAdmin(_Admin):
     def get_urls(self) -> list[URLPattern]:
         """Return the URLs of the dashboard, in the place of those of a model."""
 
-        def show(view: View, request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        def show(view: View, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
             if not self.has_view_permission(request):
                 raise PermissionDenied
             return view(request, self.admin_site, **kwargs)

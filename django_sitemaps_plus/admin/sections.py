@@ -1,40 +1,57 @@
-"""A section: its trend, its pages, and the entries of one of them."""
+"""A section: its trend, its pages, what they list, and downloads of it."""
 
 from __future__ import annotations
 
+import csv
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from html import unescape
-from urllib.parse import unquote
+from io import StringIO
+from typing import Any, TypeAlias
 
+from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import NoReverseMatch
+from django.utils.encoding import uri_to_iri
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.entry_lines import entries_in
+from django_sitemaps_plus.core.entry_lines import locations_in
+from django_sitemaps_plus.diagnostics import section_pages
+from django_sitemaps_plus.diagnostics.advice import form_of
 from django_sitemaps_plus.diagnostics.problems import shortened
-from django_sitemaps_plus.diagnostics.section_pages import (
-    read_history,
-    read_pages,
-)
+from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.prune import removed_sections
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
-from .pages import chosen_site, show
+from .pages import chosen_site, may_view, show
+
+logger = logging.getLogger(__name__)
 
 #: Entries that are shown at once.
 ENTRIES = 100
+
+#: Rows of a file, of which the cells may be of any type.
+Rows: TypeAlias = list[Sequence[Any]]
+
+_UNREAD = gettext_lazy("The page cannot be read now. The log of the server says why.")
+
+# Spreadsheets run a cell that begins so.
+_RUN = ("=", "+", "-", "@", "\t", "\r")
 
 # As in the URLs of pages.
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
@@ -49,8 +66,8 @@ class Trend:
 
     @property
     def highest(self) -> float:
-        """The number that reaches to the top."""
-        return max([value or 0 for value in self.values])
+        """The number at the top of the axis."""
+        return max([1, *[value or 0 for value in self.values]])
 
     @property
     def path(self) -> str:
@@ -58,7 +75,7 @@ class Trend:
 
         The first day is the first that is known.
         """
-        top, known = self.highest or 1, [it for it in self.values if it is not None]
+        top, known = self.highest, [it for it in self.values if it is not None]
         first = len(self.values) - len(known)
         heights = [100 - 100 * value / top for value in known]
         steps = [
@@ -69,13 +86,25 @@ class Trend:
 
 @require_safe
 def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Show the trend of a section, and its pages from one of them on."""
-    site = chosen_site(request)
+    """Show how a section is read, its trend, a search, and its pages from one on."""
+    site, word, form = chosen_site(request), request.GET.get("q", "").strip(), ""
     with in_force(site):
         name = _section(request, site)
         first = _number(request, "from") if request.GET.get("from") else None
-        found = read_pages(name, site, first)
-        history = read_history(name, site)
+        found = section_pages.read_pages(name, site, first)
+        history = section_pages.read_history(name, site)
+        # Sections that are gone, or whose source fails, have no form.
+        with suppress(SitemapsPlusError):
+            section = open_section(name, site)
+            with section.reading():
+                form = form_of(section.source)
+        pages = [(it, "") for it in found.pages]
+        with suppress(NoReverseMatch):
+            pages = [(it, page_url(name, it.number, site)) for it, _url in pages]
+        result = None
+        if word and pages:
+            numbers = section_pages.page_numbers(name, site)
+            result = section_pages.search(word, numbers, _reader(request, name))
 
     notes = []
     if found.is_live:
@@ -92,16 +121,22 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     trends = [
         Trend(_("Entries"), history.entries),
         Trend(_("Pages rendered in a day"), history.rendered),
+        Trend(_("Rows left out"), history.skipped),
     ]
-    rows = zip(history.days, history.entries, history.rendered, strict=True)
+    rows = zip(*[it.values for it in trends], strict=True)
     context = {
         "site": site,
         "section": name,
         "subtitle": name,
+        "form": form,
         "notes": notes,
         "found": found,
+        "pages": pages,
         "trends": [] if found.is_live or history.is_empty else trends,
-        "days": [*rows][::-1],
+        "days": [*zip(history.days, rows, strict=True)][::-1],
+        "ends": (history.days[0], history.days[-1]),
+        "q": word,
+        "search": result,
     }
     return show(request, admin_site, "changelist", "section.html", **context)
 
@@ -112,34 +147,103 @@ def page_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     site = chosen_site(request)
     with in_force(site):
         section, number = _section(request, site), _number(request, "number")
-        answer, words = _answer(request, site, section, number)
+        text = _reader(request, section)(number)
+        if text == "" and Page.objects.served(site.name, section, number) is None:
+            raise Http404("No such page")
         context = {
             "site": site,
             "section": section,
             "number": number,
             "subtitle": f"{section} {number}",
-            "words": words,
         }
         with suppress(NoReverseMatch):
             context["file_url"] = page_url(section, number, site)
-    if answer is not None:
-        found, wanted = entries_in(answer.text), request.GET.get("q", "").strip()
-        word = wanted.casefold()
-        entries = []
-        for escaped, lastmod, _rest in found:
-            url = unescape(escaped)
-            if word in url.casefold() or word in unquote(url).casefold():
-                is_link = url.startswith(("http://", "https://"))
-                entries.append((url, lastmod, is_link))
+    if text:
+        word = request.GET.get("q", "").strip()
+        entries = [*section_pages.entries_with(word, text)]
         shown = Paginator(entries, ENTRIES).get_page(request.GET.get("page"))
         context |= {
-            "q": wanted,
+            "q": word,
             "page_obj": shown,
-            "all": len(found),
+            "all": len(locations_in(text)),
             "pages": shown.paginator.get_elided_page_range(shown.number),
-            "entries": shown.object_list,
+            "entries": [
+                (url, uri_to_iri(url), lastmod, url.startswith(("http://", "https://")))
+                for url, lastmod in shown.object_list
+            ],
         }
+    else:
+        context["words"] = _UNREAD if text is None else _("The page has no entries.")
     return show(request, admin_site, "changelist", "entries.html", **context)
+
+
+@require_safe
+def section_csv(
+    request: HttpRequest, admin_site: AdminSite, kind: str
+) -> StreamingHttpResponse:
+    """Send the entries of a section, or what it leaves out, page by page as CSV."""
+    if kind not in ("entries", "left-out"):
+        raise Http404("No such file")
+    site = chosen_site(request)
+    with in_force(site):
+        section = _section(request, site)
+    pages = _rows(request, admin_site, site, section, kind)
+
+    def lines() -> Iterator[str]:
+        rows: Rows | None = []
+        try:
+            while rows is not None:
+                if rows:
+                    yield _csv(rows)
+                with in_force(site):  # never while the server sends a page
+                    rows = next(pages, None)
+        except Exception:  # the status is sent, so the file itself has to say it
+            extra = {"action": "csv_failed"}
+            logger.exception("A file of section %r broke off", section, extra=extra)
+            yield _csv(
+                [[_("The file is not complete. The log of the server says why.")]]
+            )
+
+    response = StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8")
+    name = f"{slugify(section, allow_unicode=True) or 'section'}-{kind}.csv"
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    return response
+
+
+def _rows(
+    request: HttpRequest, admin_site: AdminSite, site: Site, section: str, kind: str
+) -> Iterator[Rows]:
+    """Yield the header of a file, and the rows of one page after another."""
+    if kind == "entries":
+        yield [("url", "lastmod", "page")]
+        read = _reader(request, section)
+        for number in section_pages.page_numbers(section, site):
+            text = read(number)
+            entries = section_pages.entries_with("", text or "")
+            bad = [(_UNREAD, "")] if text is None else []
+            yield [(url, lastmod, number) for url, lastmod in [*bad, *entries]]
+        return
+    yield [("row", "model", "key", "field", "reason", "page")]
+    models = [it for it in apps.get_models() if may_view(request, admin_site, it)]
+    shown = {"", *[it._meta.label for it in models]}
+    for number, count, problems in section_pages.left_out_of(section, site):
+        rows: Rows = [
+            (it.row, it.model, it.key, it.field, it.reason, number)
+            for it in problems
+            if it.model in shown
+        ]
+        if (more := count - len(rows)) > 0:
+            rows.append((_("Others that are not named: %s") % more, *[""] * 4, number))
+        yield rows
+
+
+def _csv(rows: Rows) -> str:
+    """Return rows as CSV; before what a spreadsheet would run comes an apostrophe."""
+    text = StringIO()
+    for row in rows:
+        safe = [f"'{it}" if str(it).startswith(_RUN) else it for it in row]
+        csv.writer(text).writerow(safe)
+    return text.getvalue()
 
 
 def _section(request: HttpRequest, site: Site) -> str:
@@ -157,17 +261,14 @@ def _number(request: HttpRequest, name: str) -> int:
     return int(number)
 
 
-def _answer(
-    request: HttpRequest, site: Site, section: str, number: int
-) -> tuple[HttpResponse | None, str]:
-    """Return a page, or why it shows no entries; or raise Http404 for no page."""
-    with suppress(Http404):
-        answer = ask(request, page, section=section, number=str(number))
-        if answer.status_code == 200:
-            return answer, ""
-        if answer.status_code == 503:
-            words = _("The page cannot be read now. The log of the server says why.")
-            return None, words
-    if Page.objects.served(site.name, section, number) is None:
-        raise Http404("No such page")
-    return None, _("The page has no entries.")
+def _reader(request: HttpRequest, section: str) -> section_pages.Read:
+    """Return what reads pages of a section as crawlers get them; "" for no page."""
+
+    def read(number: int) -> str | None:
+        with suppress(Http404):
+            answer = ask(request, page, section=section, number=str(number))
+            if answer.status_code in (200, 503):
+                return answer.text if answer.status_code == 200 else None
+        return ""
+
+    return read

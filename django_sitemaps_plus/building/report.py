@@ -67,7 +67,11 @@ class SectionReport:
     def record(self) -> None:
         """Record what the build did, as figures."""
         kind = Figure.Kind
-        added = {kind.ENTRIES: self.entries, kind.PAGES: self.rendered}
+        added = {
+            kind.ENTRIES: self.entries,
+            kind.PAGES: self.rendered,
+            kind.SKIPPED: self.skipped,
+        }
         try:
             Figure.objects.add(get_site().name, self.section, added)
         except Error as error:  # the build has published, and that counts

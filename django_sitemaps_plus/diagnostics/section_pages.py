@@ -1,18 +1,24 @@
-"""A section: its last 30 days, its pages, and the first entries of a page."""
+"""A section: its last 30 days, its pages, and what these list and leave out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from html import unescape
 from itertools import islice
+from time import monotonic
+from typing import TypeAlias
+from urllib.parse import unquote
 
 from django.db.models import Case, F, Q, TextChoices, Value, When
 from django.utils import timezone
+from django.utils.encoding import uri_to_iri
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.cache import recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
 from django_sitemaps_plus.models import Figure, Hold, Page, PageQuerySet, Section, State
@@ -23,12 +29,21 @@ from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import cache_key, live_plan
 from django_sitemaps_plus.sources import Tally
+from django_sitemaps_plus.sources.lines import LeftOut
+
+from .site_problems import named
 
 #: Pages that are read at once.
 AT_ONCE = 100
 
 #: Seconds for which trends of all sections are kept.
 TRENDS_SECONDS = 600
+
+#: Pages that a search looks through, its seconds, and the entries that it returns.
+MAX_PAGES, MAX_SECONDS, MAX_FOUND = 100, 2, 100
+
+#: Returns a page as XML, "" without entries, and None where it cannot be read now.
+Read: TypeAlias = Callable[[int], str | None]
 
 
 class PageState(TextChoices):
@@ -54,6 +69,7 @@ class SectionPage:
     skipped: int = 0
     lastmod: str = ""
     rendered_at: datetime | None = None
+    published_at: datetime | None = None
     error: str = ""  # of the last attempt
     attempts: int = 0
 
@@ -121,7 +137,8 @@ def _shown(pages: PageQuerySet) -> list[SectionPage]:
         default=Value(PageState.FRESH.value),
     )
     columns = ("number", "low", "entries", "skipped", "lastmod", "error", "attempts")
-    values = pages.values(*columns, rendered_at=F("checked_at"), now=state)
+    others = {"rendered_at": F("checked_at"), "now": state}
+    values = pages.values(*columns, "published_at", **others)
     return [
         SectionPage(state=PageState(row.pop("now")), **row)
         for row in values[: AT_ONCE + 1]
@@ -148,6 +165,71 @@ def _live_pages(
     ]
 
 
+def page_numbers(section: str, site: Site) -> Sequence[int]:
+    """Return the numbers of the pages that are served, or SitemapsPlusError."""
+    planned = Page.objects.of(site.name, section).exclude(state=State.RETIRED)
+    rows = [*planned.order_by("number").values_list("number", "state")]
+    if rows:
+        return [number for number, state in rows if state != State.NEXT]
+    plan = live_plan(open_section(section, site))
+    return range(1, len(plan.ranges) + 1) if plan else ()
+
+
+def entries_with(word: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield URL and lastmod of the entries whose URL, encoded or not, has a word."""
+    word = word.casefold()
+    for escaped, lastmod, _rest in entries_in(text):
+        url = unescape(escaped)
+        if word in url.casefold() or word in unquote(url).casefold():
+            yield url, lastmod
+
+
+@dataclass(slots=True)
+class Search:
+    """The entries of a section that have a word in their URL, as far as it looked."""
+
+    pages: int  # of the section
+    looked: int = 0  # through so many of them
+    unread: int = 0  # so many of these could not be read
+    is_cut: bool = False  # there may be more on the pages that it looked through
+    found: list[tuple[int, str, str]] = field(default_factory=list)  # page, URL, date
+
+
+def search(word: str, numbers: Sequence[int], read: Read) -> Search:
+    """Look for a word in the URLs of pages, one page after another.
+
+    The search ends after MAX_PAGES, with the page at which MAX_SECONDS are over, or
+    once MAX_FOUND entries are found. Their URLs are decoded for people.
+    """
+    until, result = monotonic() + MAX_SECONDS, Search(len(numbers))
+    for number in numbers[:MAX_PAGES]:
+        text = read(number)
+        result.looked += 1
+        result.unread += text is None
+        for url, lastmod in entries_with(word, text or ""):
+            result.is_cut = len(result.found) == MAX_FOUND
+            if result.is_cut:
+                break
+            result.found.append((number, uri_to_iri(url), lastmod))
+        if result.is_cut or monotonic() >= until:
+            break
+    return result
+
+
+def left_out_of(section: str, site: Site) -> Iterator[tuple[int, int, list[LeftOut]]]:
+    """Yield number of each page that leaves something out, how much, and the first.
+
+    No query stays open meanwhile, since a download may be slow.
+    """
+    pages = Page.objects.of(site.name, section).active().order_by("number")
+    pages = pages.filter(Q(skipped__gt=0) | Q(dropped__gt=0))
+    rows = pages.values_list("number", F("skipped") + F("dropped"), "problems")
+    last = 0
+    while some := [*rows.filter(number__gt=last)[:AT_ONCE]]:
+        for last, count, problems in some:
+            yield last, count, [*named(problems)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """The days of a section, the oldest first."""
@@ -155,6 +237,7 @@ class History:
     days: list[date]
     entries: list[float | None]  # after the last build by then; None before the first
     rendered: list[float]  # pages, by all builds of the day
+    skipped: list[float | None]  # rows left out, as entries
 
     @property
     def is_empty(self) -> bool:
@@ -166,21 +249,21 @@ def read_history(section: str, site: Site) -> History:
     """Return the history of a section in the current time zone, by one query."""
     today, kind = _day(timezone.now()), Figure.Kind
     days = [today - timedelta(days=ago) for ago in reversed(range(KEPT.days))]
-    entries: list[float | None] = [None] * len(days)
+    kept: dict[str, list[float | None]]
+    kept = {it: [None] * len(days) for it in Figure.STATES}
     rendered = [0.0] * len(days)
     rows = Figure.objects.since(timezone.now() - KEPT)
-    rows = rows.filter(
-        site=site.name, name=section, kind__in=[kind.ENTRIES, kind.PAGES]
-    )
+    rows = rows.filter(site=site.name, name=section, kind__in=[*kept, kind.PAGES])
     for hour, of, value in rows.order_by("hour").values_list("hour", "kind", "value"):
         # The first hours are of the day before; another clock may be ahead.
         at = min((_day(hour) - days[0]).days, len(days) - 1)
-        if of == kind.ENTRIES:
+        if of != kind.PAGES:
             at = max(at, 0)
-            entries[at:] = [value] * (len(days) - at)
+            kept[of][at:] = [value] * (len(days) - at)
         elif at >= 0:
             rendered[at] += value
-    return History(days=days, entries=entries, rendered=rendered)
+    entries, skipped = kept[kind.ENTRIES], kept[kind.SKIPPED]
+    return History(days=days, entries=entries, rendered=rendered, skipped=skipped)
 
 
 def read_trends(site: Site) -> dict[str, list[float | None]]:

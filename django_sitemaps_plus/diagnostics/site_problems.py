@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -155,11 +155,11 @@ def left_out(
         if section in names:
             reason = alike(problem.reason)
             found[section, problem.action, problem.field, reason].append(problem)
-    named = Counter[tuple[str, str]]()
+    counts = Counter[tuple[str, str]]()
     most_first = sorted(found.items(), key=lambda item: -len(item[1]))
     for (section, action, field, reason), problems in most_first[:MAX_REASONS]:
         counted_as = _DROPPED if action == _REPEATED else action
-        named[section, counted_as] += len(problems)
+        counts[section, counted_as] += len(problems)
         title, remedy = map(str, _WORDING.get(action, _WORDING[_SKIPPED]))
         yield Problem(
             id=action,
@@ -176,7 +176,7 @@ def left_out(
             (_("more values"), it.dropped, _DROPPED),
         )
         for title, total, action in totals:
-            if total <= (known := named[it.section, action]):
+            if total <= (known := counts[it.section, action]):
                 continue
             words = _("%(named)s of %(total)s are named.")
             shown = {"named": floatformat(known, "g"), "total": floatformat(total, "g")}
@@ -206,12 +206,18 @@ def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
     pages = pages.order_by("number", "section_id")
     rows = pages.values_list(F("section__name"), "problems")
     for section, problems in rows[:MAX_READ]:
-        for problem in problems:
-            # Other versions may store other keys: such rows are counted.
-            with suppress(TypeError):
-                found = LeftOut(**problem)
-                if found.action not in NOTES:
-                    yield section, found
+        for problem in named(problems):
+            yield section, problem
+
+
+def named(problems: Iterable[Any]) -> Iterator[LeftOut]:
+    """Yield what a page leaves out by name, of what it has stored."""
+    for problem in problems:
+        # Other versions may store other keys: such rows are counted.
+        with suppress(TypeError):
+            found = LeftOut(**problem)
+            if found.action not in NOTES:
+                yield found
 
 
 def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:

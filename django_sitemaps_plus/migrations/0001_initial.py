@@ -235,6 +235,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("entries", "Entries"),
                             ("pages", "Pages"),
+                            ("skipped", "Skipped"),
                             ("accepted", "Accepted"),
                             ("failed", "Failed"),
                         ],

@@ -26,7 +26,7 @@ class FigureQuerySet(RowQuerySet["Figure"]):
         return self.filter(hour__gt=moment - timedelta(hours=1))
 
     def add(self, site: str, name: str, added: Mapping[Figure.Kind, float]) -> None:
-        """Add to the figures of the present hour; of entries the last number counts."""
+        """Add to the figures of the present hour; some kinds keep the last number."""
         hour = timezone.now().replace(minute=0, second=0, microsecond=0)
         for kind, value in added.items():
             self._add(value, site=site, name=name, kind=kind, hour=hour)
@@ -35,8 +35,8 @@ class FigureQuerySet(RowQuerySet["Figure"]):
     @retried
     def _add(self, value: float, **key: Any) -> None:
         rows = self.filter(**key)
-        is_last = key["kind"] == Figure.Kind.ENTRIES
-        total = value if is_last else F("value") + value
+        is_state = key["kind"] in Figure.STATES
+        total = value if is_state else F("value") + value
         if not rows.update(value=total):
             self.bulk_create([Figure(**key)], ignore_conflicts=True)
             rows.update(value=total)
@@ -50,8 +50,12 @@ class Figure(Row):
 
         ENTRIES = "entries"  # that a section has after its last build of the hour
         PAGES = "pages"  # that were rendered
+        SKIPPED = "skipped"  # rows that it leaves out after its last build of the hour
         ACCEPTED = "accepted"  # targets
         FAILED = "failed"  # targets of requests that are made again
+
+    #: Kinds that say how a section is: the last number of an hour counts, no sum.
+    STATES = (Kind.ENTRIES, Kind.SKIPPED)
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64)  # of a section or an engine

@@ -43,6 +43,7 @@ def pages(client: Any, strings: Sequence[str]) -> dict[str, str]:
         "running": f"{DASHBOARD}running/?",
         "section": f"{DASHBOARD}section/?{urlencode({'section': section})}",
         "errors": f"{DASHBOARD}section/?section=products",
+        "found": f"{DASHBOARD}section/?section=urls&q=example",
         "problems": f"{DASHBOARD}problems/?",
         "submissions": f"{DASHBOARD}submissions/?state=rejected",
         "submission": f"{DASHBOARD}submissions/?{urlencode({'q': strings[0]})}",

@@ -22,6 +22,7 @@ PAGES = {
     "workers": (f"{DASHBOARD}workers/", ".sitemaps-verdict"),
     "url": (f"{DASHBOARD}url/?url=/cities/", ".sitemaps-object"),
     "section": (f"{DASHBOARD}section/?section=towns", ".sitemaps-trends svg"),
+    "section-found": (f"{DASHBOARD}section/?section=towns&q=a", ".sitemaps-entries"),
     "section-held": (f"{DASHBOARD}section/?section=harbours", ".sitemaps-pages"),
     "entries": (_ENTRIES, ".sitemaps-pager"),
     "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),

@@ -265,14 +265,19 @@ class TestShown:
         page = tree(admin_client.get(path("section", section="products")))
         first, second, third = cells(page)
         row, lastmod = pages.get(number=2), "2026-01-01T12:09:00+00:00"
-        assert first == ["page 1", DASH, "10", lastmod, "just now", "up to date"]
+        assert first == [
+            *("page 1", DASH, "10", lastmod, "just now", "just now", "file 1"),
+            "up to date",
+        ]
         assert second[:5] == [
             *("page 2", row.low, "10left out: 3", row.lastmod, "just now")
         ]
-        error = second[5].removeprefix("failed, is tried again")
+        error = second[-1].removeprefix("failed, is tried again")
         assert (error[:8], error[-1], len(error)) == ("it broke", "…", 300)
-        assert third[5] == "gave up after 7 attempts"
-        links = page.xpath(f"//{PAGES}//a/@href")
+        assert third[-1] == "gave up after 7 attempts"
+        files = page.xpath(f"//{PAGES}//td/a/@href")
+        assert files[0] == "https://example.com/sitemap-products-1.xml"
+        links = page.xpath(f"//{PAGES}//th/a/@href")
         assert admin_client.get(links[1]).status_code == 200
         assert links[1].endswith("?site=default&section=products&number=2")
         pages.filter(number=2).update(low="k" * 81, low_number=None)
@@ -283,6 +288,11 @@ class TestShown:
         sections.unregister("products")
         page = admin_client.get(path("section", section="products"))
         assert len(cells(tree(page))) == 3
+        assert "rows are read" not in page.text
+
+    def test_it_says_how_its_rows_are_read(self, products, admin_client):
+        page = admin_client.get(path("section", section="products"))
+        assert "How its rows are read: <bdi>columns</bdi>" in page.text
 
     def test_one_without_a_plan_is_served_live(self, sections, admin_client):
         make_products(15)
@@ -290,9 +300,9 @@ class TestShown:
         page = admin_client.get(path("section", section="products"))
         assert "Served live: no build has made pages of this section." in page.text
         rows = cells(tree(page))
-        assert [(row[0], row[2], row[5]) for row in rows] == [
-            ("page 1", DASH, "served live"),
-            ("page 2", DASH, "served live"),
+        assert [(row[0], row[2], row[5], row[-1]) for row in rows] == [
+            ("page 1", DASH, DASH, "served live"),
+            ("page 2", DASH, DASH, "served live"),
         ]
         assert "30 days" not in page.text
 
@@ -359,28 +369,43 @@ class TestTrend:
             (49, "entries", 5_000),
             (25, "entries", 10_000),
             (25, "pages", 40),
+            (25, "skipped", 7),
             (1, "pages", 2),
+            (1, "skipped", 3),
             (0, "pages", 8),
         ):
             figure(hours, kind, value)
         page = show()
         captions = page.xpath("//figure/figcaption")
         assert [" ".join(it.text_content().split()) for it in captions] == [
-            "Entries: 10,000 highest: 10,000",
-            "Pages rendered in a day: 10 highest: 40",
+            "Entries: 10,000",
+            "Pages rendered in a day: 10",
+            "Rows left out: 3",
         ]
-        entries, rendered = page.xpath("//figure/svg/path/@d")
+        axes = [
+            [" ".join(it.itertext()) for it in figure.xpath(".//small")]
+            for figure in page.xpath("//figure")
+        ]
+        days = "10/27/2026 11/25/2026"
+        assert axes == [[f"{top} 0", days] for top in ("10,000", "40", "7")]
+        entries, rendered, skipped = page.xpath("//figure//svg/path/@d")
         # From the first that is known.
         assert entries == "M27 100V50.00H28V0.00H29V0.00H30V100Z"
         assert rendered.endswith("V100.00H28V0.00H29V75.00H30V100Z")
-        assert page.xpath("//figure/svg/@viewbox") == ["0 0 30 100"] * 2
+        assert skipped == "M28 100V0.00H29V57.14H30V100Z"
+        assert page.xpath("//figure//svg/@viewbox") == ["0 0 30 100"] * 3
+        titles = page.xpath("//figure//svg[@role='img']/title/text()")
+        assert [it.partition(":")[0] for it in titles] == [
+            *("Entries", "Pages rendered in a day", "Rows left out")
+        ]
+        assert titles[0].endswith("up to 10,000")
         rows = page.xpath("//details/table/tbody/tr")
         assert len(rows) == 30
         assert [[it.text_content() for it in row] for row in rows[:4]] == [
-            ["11/25/2026", "10,000", "10"],
-            ["11/24/2026", "10,000", "40"],
-            ["11/23/2026", "5,000", "0"],
-            ["11/22/2026", DASH, "0"],
+            ["11/25/2026", "10,000", "10", "3"],
+            ["11/24/2026", "10,000", "40", "7"],
+            ["11/23/2026", "5,000", "0", DASH],
+            ["11/22/2026", DASH, "0", DASH],
         ]
         assert rows[0].xpath("th/time/@datetime") == ["2026-11-25"]
 
@@ -474,7 +499,7 @@ def test_links_lead_where_they_should(sections, admin_client):
     assert link.text_content() == name
     page = tree(admin_client.get(link.get("href")))
     assert page.xpath("//h2/bdi/text()") == [name]
-    (link,) = page.xpath(f"//{PAGES}//a/@href")
+    (link,) = page.xpath(f"//{PAGES}//th/a/@href")
     page = tree(admin_client.get(link))
     assert page.xpath("//h2/bdi/text()") == [name]
     (link,) = page.xpath(f"//{TABLE}//a")
@@ -557,7 +582,7 @@ class TestEntries:
 
     def test_only_web_addresses_are_links(self, products, admin_client, monkeypatch):
         monkeypatch.setattr(
-            "django_sitemaps_plus.admin.sections.entries_in",
+            "django_sitemaps_plus.diagnostics.section_pages.entries_in",
             lambda answer: [("javascript:alert(1)", "", "")],
         )
         assert self.shown(admin_client) == []

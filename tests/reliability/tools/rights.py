@@ -88,6 +88,10 @@ ADMIN: dict[str, list[Row]] = {
     "sitemaps_plus_dashboard_entries": [
         page_of("section/entries/?section=products&number=1")
     ],
+    "sitemaps_plus_dashboard_csv": [
+        page_of(f"section/csv/{kind}/?section=products")
+        for kind in ("entries", "left-out")
+    ],
     "sitemaps_plus_dashboard_problems": [page_of("problems/")],
     "sitemaps_plus_dashboard_url": [page_of("url/?url=/about/")],
     "sitemaps_plus_dashboard_submissions": [page_of("submissions/?engine=keyed&q=a")],
