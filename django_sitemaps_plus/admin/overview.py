@@ -168,7 +168,7 @@ def first_steps(
         Verdict(
             _("Builds"),
             "ok",
-            _("None is needed while all is served live. See build_sitemaps for more."),
+            _("All is served live, which is enough for a small site."),
         ),
         *[
             Verdict(name, "ok" if done else state, shortened(done or words))
