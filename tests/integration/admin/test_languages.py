@@ -26,6 +26,9 @@ PATHS = {
     "other pages": "section/?section=products&from=1400",
     "entries": "section/entries/?section=products&number=1",
     "confirmation": "actions/submit/",
+    "submissions": "submissions/",
+    "workers": "workers/",
+    "url": "url/?url=/products/product-00000/",
 }
 
 #: Names, and what has the same name in German.
@@ -92,10 +95,13 @@ def test_no_text_stays_english(show, section, name, language):
 
 def test_numbers_and_times_are_as_readers_write_them(show, section):
     """Those that scripts and bars of progress read have no separators."""
-    Section.objects.update(schedule_checked_at=timezone.now() - timedelta(days=3))
+    now = timezone.now()
+    section.pages.update(published_at=now - timedelta(days=3))
+    section.pages.filter(number=999).update(token="a" * 32, claimed_at=now)
     page = show(DASHBOARD, "de")
     words = " ".join(page.text_content().split())
-    assert "products: 1.266 Seiten zu bauen, 0 in Arbeit" in words
+    assert "Aktualisiert: 234 von 1.500" in words
+    assert "1.234 Zeilen" in words
     assert "vor\xa03\xa0Tagen" in page.text_content()
     [bar] = page.xpath("//progress")
     assert (bar.get("max"), bar.get("value")) == ("1500", "234")

@@ -123,7 +123,7 @@ class TestLooks:
             (
                 lambda _: HttpResponseRedirect("https://www.example.com/sitemap.xml"),
                 "answers 302",
-                "Set BASE_URL to where it leads: https://www.example.com/",
+                "it leads to https://www.example.com/",
             ),
             (lambda _: HttpResponse(status=503), "answers 503", "Correct what it says"),
             (

@@ -143,7 +143,7 @@ CAUGHT = {"ROOT_URLCONF": urlconf(re_path("", lambda request: HttpResponse("ok")
         ({"ALLOWED_HOSTS": []}, "index", False, "Add 'shop.dev' to ALLOWED_HOSTS."),
         ({"ALLOWED_HOSTS": [], "DEBUG": True}, "index", True, ""),
         (REDIRECTED, "index", True, ""),
-        (REDIRECTED | {"BASE_URL": "http://shop.dev"}, "index", False, "it leads: htt"),
+        (REDIRECTED | {"BASE_URL": "http://shop.dev"}, "index", False, "it leads to"),
         # A web server may have one that this process does not see.
         ({"ROBOTS": None}, "robots.txt", None, LINE),
         ({"NOTIFY": False}, "engine indexnow", None, "['NOTIFY'] to True"),
