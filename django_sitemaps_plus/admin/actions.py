@@ -23,6 +23,7 @@ from django.views.decorators.http import require_http_methods
 from django_sitemaps_plus.conf import Site, silence_reason
 from django_sitemaps_plus.diagnostics import requests
 from django_sitemaps_plus.diagnostics.problems import shortened
+from django_sitemaps_plus.diagnostics.section_pages import losing
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Dashboard, EngineHost
 from django_sitemaps_plus.notifications import Takes
@@ -192,6 +193,8 @@ def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
             return redirect(reverse(overview, current_app=admin_site.name))
         context = {"action": action, "site": site, "target": target, "form": form}
         context["subtitle"] = f"{action.label}: {target}" if target else action.label
+        if name == "release":
+            context["search"] = losing(target, site)
         if form is not None:
             context["obstacle"] = ""
             if reason := silence_reason():

@@ -6,19 +6,15 @@ from collections.abc import Collection, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.core.exceptions import EmptyResultSet
-from django.db.models import Field, Lookup, Q, QuerySet
-from django.db.models.expressions import Col, RawSQL
+from django.db.models import Field, Lookup, QuerySet
 from django.db.models.functions import Now
 from django.db.models.lookups import IsNull
-from django.db.models.sql import Query
-from django.db.models.sql.where import AND, WhereNode
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from django_sitemaps_plus.sources.querysets import narrowed
+from django_sitemaps_plus.sources.conditions import Condition, unmet
 
 from .problems import shortened
 
@@ -40,67 +36,35 @@ _ASKS = {
 }
 
 
-def unmet(
+def reasons_of(
     rows: QuerySet[Any], row: Any, shown: Collection[str] | None = None
 ) -> Iterator[str]:
     """Yield each condition that a row does not meet, in words; none for a listed one.
 
-    Each is tried alone, and rows without a related one stay for it to be tried on. With
-    names of fields that may be shown, a condition on others is told without values.
+    With names of fields that may be shown, a condition on others is told without
+    values.
     """
-    own = Q(pk=row.pk)
-    if narrowed(rows, own).exists():
-        return
-    where, is_said = rows.query.where, False
-    is_list = where.connector == AND and not where.negated
-    for condition in where.children if is_list else [where]:
-        alone = rows.all()
-        alone.query.where = WhereNode([condition])
-        alone.query.promote_joins(list(alone.query.alias_map))
-        if narrowed(alone, own).exists():
-            continue
-        is_said = True
-        try:
-            sql, values = rows.query.get_compiler(rows.db).compile(condition)
-        except EmptyResultSet:
+    found = unmet(rows, row)
+    for it in found or ():
+        hidden = set() if shown is None else it.fields - {*shown}
+        if not it.sql:
             yield _("the condition is one that no row meets, such as none()")
-            continue
-        if shown is not None and (hidden := _columns(condition, row) - {*shown}):
-            # "" stands for anything but a column of the row, such as a subquery.
+        elif hidden:
             names = ", ".join(sorted(hidden - {""}))
             veiled = _("a condition on fields that you do not see here: %s")
             yield veiled % (names or _("those of other rows"))
-            continue
-        told = _("the condition %s") % (sql % tuple(map(repr, values)))
-        yield _in_words(condition, row) or told
-    if not is_said:
+        else:
+            yield _in_words(it, row) or _("the condition %s") % it.sql
+    if found == []:
         yield _("no row meets all conditions of the queryset together")
 
 
-def _columns(expression: Any, row: Any) -> set[str]:
-    """Return the names of a row's fields in a condition; "" for anything else."""
-    if isinstance(expression, Col):
-        is_own = isinstance(row, expression.target.model)
-        return {expression.target.name if is_own else ""}
-    has_parts = hasattr(expression, "get_source_expressions")
-    if isinstance(expression, RawSQL | Query) or not has_parts:
-        return {""}
-    parts = [it for it in expression.get_source_expressions() if it is not None]
-    return set[str]().union(*[_columns(part, row) for part in parts])
-
-
-def _in_words(condition: Any, row: Any) -> str:
+def _in_words(condition: Condition, row: Any) -> str:
     """Return what the comparison of a field with a value asks; "" for all others."""
-    is_negated = isinstance(condition, WhereNode) and condition.negated
-    parts = condition.children if is_negated else [condition]
-    # Django adds to a negation that a column may be null.
-    lookups = [
-        it for it in parts if not (is_negated and isinstance(it, IsNull))
-    ] or parts
-    lookup: Any = lookups[0]
+    lookup, is_negated = condition.lookup, condition.is_negated
     field: Any = getattr(getattr(lookup, "lhs", None), "target", None)
     is_own = field is not None and isinstance(row, field.model)
-    if len(lookups) > 1 or not is_own or not isinstance(lookup, Lookup):
+    if not is_own or not isinstance(lookup, Lookup):
         return ""
     value, wanted, name = field.value_from_object(row), lookup.rhs, lookup.lookup_name
     if isinstance(wanted, Now):
@@ -109,7 +73,8 @@ def _in_words(condition: Any, row: Any) -> str:
         return ""
     shown = {"field": field.verbose_name, "value": in_words(value, field)}
     if isinstance(lookup, IsNull):
-        asked = _("it must be empty") if wanted else _("it must not be empty")
+        is_null = bool(wanted) != is_negated
+        asked = _("it must be empty") if is_null else _("it must not be empty")
         return _("%(field)s is %(value)s; %(asked)s") % {**shown, "asked": asked}
     if name not in _ASKS or (is_negated and name not in ("exact", "iexact", "in")):
         return ""

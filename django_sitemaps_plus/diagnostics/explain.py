@@ -44,7 +44,7 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import as_model_source, match_of, rows_at
-from .conditions import unmet
+from .conditions import reasons_of
 from .requests import command_for
 
 
@@ -230,7 +230,7 @@ def _leads(section: OpenSection, find: Find, person: Reader) -> dict[Any, Lead]:
                 words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
                 note = excluded.note
                 reasons.append(f"{words}: {note}" if note else words)
-            reasons += unmet(listed, row, shown)
+            reasons += reasons_of(listed, row, shown)
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.reason for it in tally.left_out]

@@ -19,17 +19,21 @@ from django.utils.translation import gettext_lazy as _
 from django_sitemaps_plus.cache import recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.entry_lines import entries_in
+from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
 from django_sitemaps_plus.models import Figure, Hold, Page, PageQuerySet, Section, State
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.figures import KEPT
+from django_sitemaps_plus.models.figures import KEPT, FigureQuerySet
 from django_sitemaps_plus.planning import first_plan
+from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import cache_key, live_plan
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.sources.lines import LeftOut
+from django_sitemaps_plus.storage import read_document
 
 from .site_problems import named
 
@@ -216,6 +220,36 @@ def search(word: str, numbers: Sequence[int], read: Read) -> Search:
     return result
 
 
+def losing(section: str, site: Site) -> Search:
+    """Find the entries that pages list which the guard holds, and their rows do not.
+
+    Within the limits of a search.
+    """
+    held = Page.objects.of(site.name, section).filter(hold=Hold.HELD)
+    opened, until = open_section(section, site), monotonic() + MAX_SECONDS
+    result = Search(held.count())
+    for row in held.order_by("number")[:MAX_PAGES]:
+        result.looked += 1
+        try:
+            bounds, old = KeyRange(row.low, row.high), read_document(row.object)
+            document = render_page(opened, bounds, is_roomy=True).document
+        except (SitemapsPlusError, LimitExceededError):
+            result.unread += 1
+            continue
+        new = inflate(document.gzip) if document else b""
+        kept = {escaped for escaped, *_others in entries_in(new.decode())}
+        for escaped, lastmod, _rest in entries_in(old.decode()):
+            if escaped in kept:
+                continue
+            result.is_cut = len(result.found) == MAX_FOUND
+            if result.is_cut:
+                break
+            result.found.append((row.number, uri_to_iri(unescape(escaped)), lastmod))
+        if result.is_cut or monotonic() >= until:
+            break
+    return result
+
+
 def left_out_of(section: str, site: Site) -> Iterator[tuple[int, int, list[LeftOut]]]:
     """Yield number of each page that leaves something out, how much, and the first.
 
@@ -247,23 +281,17 @@ class History:
 
 def read_history(section: str, site: Site) -> History:
     """Return the history of a section in the current time zone, by one query."""
-    today, kind = _day(timezone.now()), Figure.Kind
-    days = [today - timedelta(days=ago) for ago in reversed(range(KEPT.days))]
-    kept: dict[str, list[float | None]]
-    kept = {it: [None] * len(days) for it in Figure.STATES}
-    rendered = [0.0] * len(days)
-    rows = Figure.objects.since(timezone.now() - KEPT)
-    rows = rows.filter(site=site.name, name=section, kind__in=[*kept, kind.PAGES])
-    for hour, of, value in rows.order_by("hour").values_list("hour", "kind", "value"):
-        # The first hours are of the day before; another clock may be ahead.
-        at = min((_day(hour) - days[0]).days, len(days) - 1)
-        if of != kind.PAGES:
-            at = max(at, 0)
-            kept[of][at:] = [value] * (len(days) - at)
-        elif at >= 0:
-            rendered[at] += value
-    entries, skipped = kept[kind.ENTRIES], kept[kind.SKIPPED]
-    return History(days=days, entries=entries, rendered=rendered, skipped=skipped)
+    days, kind = last_days(), Figure.Kind
+    unknown: list[float | None] = [None] * len(days)
+    rows = Figure.objects.filter(name=section, kind__in=[*Figure.STATES, kind.PAGES])
+    of = _by_day(rows, site, days)
+    rendered = of.get((section, kind.PAGES), unknown)
+    return History(
+        days=days,
+        entries=of.get((section, kind.ENTRIES), unknown),
+        rendered=[value or 0.0 for value in rendered],
+        skipped=of.get((section, kind.SKIPPED), unknown),
+    )
 
 
 def read_trends(site: Site) -> dict[str, list[float | None]]:
@@ -271,19 +299,38 @@ def read_trends(site: Site) -> dict[str, list[float | None]]:
 
     By one query for what each build has recorded, at most every ten minutes.
     """
-    key = cache_key("trends", site)
+    key, days = cache_key("trends", site), last_days()
     trends: dict[str, list[float | None]] | None = recall(key, dict)
-    if trends is not None:
-        return trends
-    days = KEPT.days
-    first, trends = _day(timezone.now()) - timedelta(days=days - 1), {}
-    rows = Figure.objects.since(timezone.now() - KEPT)
-    rows = rows.filter(site=site.name, kind=Figure.Kind.ENTRIES).order_by("hour")
-    for name, hour, value in rows.values_list("name", "hour", "value"):
-        at = min(max((_day(hour) - first).days, 0), days - 1)
-        trends.setdefault(name, [None] * days)[at:] = [value] * (days - at)
-    remember(key, trends, TRENDS_SECONDS)
+    if trends is None:
+        rows = Figure.objects.filter(kind=Figure.Kind.ENTRIES)
+        of = _by_day(rows, site, days)
+        trends = {name: values for (name, _kind), values in of.items()}
+        remember(key, trends, TRENDS_SECONDS)
     return trends
+
+
+def last_days() -> list[date]:
+    """Return the days whose figures are kept, the oldest first."""
+    today = _day(timezone.now())
+    return [today - timedelta(days=ago) for ago in reversed(range(KEPT.days))]
+
+
+def _by_day(
+    rows: FigureQuerySet, site: Site, days: Sequence[date]
+) -> dict[tuple[str, str], list[float | None]]:
+    """Return figures of a site by name and kind: a value for each day, if known."""
+    found: dict[tuple[str, str], list[float | None]] = {}
+    rows = rows.since(timezone.now() - KEPT).filter(site=site.name).order_by("hour")
+    for name, kind, hour, value in rows.values_list("name", "kind", "hour", "value"):
+        series = found.setdefault((name, kind), [None] * len(days))
+        # The first hours are of the day before; another clock may be ahead.
+        at = min((_day(hour) - days[0]).days, len(days) - 1)
+        if kind in Figure.STATES:
+            at = max(at, 0)
+            series[at:] = [value] * (len(days) - at)
+        elif at >= 0:
+            series[at] = (series[at] or 0.0) + value
+    return found
 
 
 def _day(moment: datetime) -> date:

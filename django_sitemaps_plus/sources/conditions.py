@@ -1,19 +1,75 @@
-"""Rows that editors exclude, as a condition on querysets."""
+"""Conditions that leave rows out: those of a queryset, and what editors exclude."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import EmptyResultSet, ValidationError
 from django.db import Error
 from django.db.models import Model, Q, QuerySet
+from django.db.models.expressions import Col, RawSQL
+from django.db.models.lookups import IsNull
+from django.db.models.sql import Query
+from django.db.models.sql.where import AND, WhereNode
 
 from django_sitemaps_plus.outages import is_outage
 
 from .keys import key_field
 from .querysets import narrowed
+
+
+class Condition(NamedTuple):
+    """A part of the filter of a queryset."""
+
+    sql: str  # "" of one that no row meets, such as none()
+    fields: set[str]  # of the row, by name; "" stands for anything else
+    lookup: Any  # the only comparison in it; None where there are others
+    is_negated: bool  # whether rows must not meet the comparison
+
+
+def unmet(rows: QuerySet[Any], row: Any) -> list[Condition] | None:
+    """Return the conditions that a row does not meet; None for one that is listed.
+
+    Each is tried alone, and rows without a related one stay for it to be tried on. None
+    is found where the row meets each, but not all together.
+    """
+    own = Q(pk=row.pk)
+    if narrowed(rows, own).exists():
+        return None
+    found, where = list[Condition](), rows.query.where
+    is_list = where.connector == AND and not where.negated
+    conditions: list[Any] = [*where.children] if is_list else [where]
+    for condition in conditions:
+        alone = rows.all()
+        alone.query.where = WhereNode([condition])
+        alone.query.promote_joins(list(alone.query.alias_map))
+        if narrowed(alone, own).exists():
+            continue
+        sql, values = "", list[Any]()
+        with suppress(EmptyResultSet):
+            sql, values = rows.query.get_compiler(rows.db).compile(condition)
+        is_negated = isinstance(condition, WhereNode) and condition.negated
+        parts = condition.children if is_negated else [condition]
+        # Django adds to a negation that a column may be null.
+        others = [it for it in parts if not isinstance(it, IsNull)] or parts
+        lookup = others[0] if len(others) == 1 else None
+        told = sql % tuple(map(repr, values))
+        found.append(Condition(told, _columns(condition, row), lookup, is_negated))
+    return found
+
+
+def _columns(expression: Any, row: Any) -> set[str]:
+    """Return the names of a row's fields in a condition; "" for anything else."""
+    if isinstance(expression, Col):
+        is_own = isinstance(row, expression.target.model)
+        return {expression.target.name if is_own else ""}
+    has_parts = hasattr(expression, "get_source_expressions")
+    if isinstance(expression, RawSQL | Query) or not has_parts:
+        return {""}
+    parts = [it for it in expression.get_source_expressions() if it is not None]
+    return set[str]().union(*[_columns(part, row) for part in parts])
 
 
 def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:

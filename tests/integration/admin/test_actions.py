@@ -13,11 +13,11 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import judge
 from django_sitemaps_plus.executors.base import Executor
-from django_sitemaps_plus.models import Delivery, EngineHost, Section
+from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.diagnostics.rows import ENGINE, deliver
-from tests.support.shop import limited, make_products
+from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
@@ -150,6 +150,22 @@ class TestSections:
         keep(41)
         build(full=True)
         assert Section.objects.get(name="products").hold_reason
+
+    def test_what_would_go_is_listed_before(self, ask, pages, client):
+        """The URLs that its rows no longer give, on the pages that are held."""
+        keep(41)
+        build(waits=False, full=True)
+        answer = client.get(f"{DASHBOARD}actions/release/?section=products")
+        found = answer.context["search"]
+        urls = product_urls(range(41, 200))
+        assert [url for _page, url, _date in found.found] == urls[:100]
+        assert (found.is_cut, found.unread) == (True, 0)
+        assert urls[0] in answer.text
+        assert product_urls([40])[0] not in answer.text
+        Page.objects.update(object="products/1/lost.xml.gz")
+        answer = client.get(f"{DASHBOARD}actions/release/?section=products")
+        assert answer.context["search"].unread > 0
+        assert "Pages that could not be read" in answer.text
 
     @pytest.mark.parametrize("is_late", [True, False])
     def test_one_that_got_well_is_guarded_again(self, ask, pages, woken, is_late):

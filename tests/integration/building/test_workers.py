@@ -210,7 +210,7 @@ class TestFailures:
     def test_a_page_that_fails_is_tried_once_by_all_together(self, sections):
         """Its error is named once; else many would use up its attempts in one build."""
         make_products(12)
-        done = run_build(FailingSource, "--workers", "3")
+        done = run_build(FailingSource, "--workers", "3", "--verbosity", "2")
         assert done.returncode == 1
         for number in range(1, 13):
             assert done.stderr.count(f"page {number}:") == 1

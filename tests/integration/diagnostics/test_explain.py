@@ -302,6 +302,7 @@ class TestConditions:
             (Q(name__in=[*"abcdefg"]), "one of 'a', 'b', 'c', 'd', 'e', …"),
             (~Q(name__in=["odd"]), "name is 'odd'; it must not be 'odd'"),
             (Q(popularity=None), "popularity is 2.0; it must be empty"),
+            (~Q(popularity__isnull=False), "popularity is 2.0; it must be empty"),
             (Q(name__contains="x"), "the condition "),
             (Q(name=F("slug")), "the condition "),
             (~Q(popularity__lt=3), "the condition "),
