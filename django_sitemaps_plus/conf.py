@@ -278,9 +278,10 @@ def origin_setting(site: Site) -> str:
     configured = get_settings()
     if isinstance(configured.sites, Mapping):
         return f"SITEMAPS_PLUS['SITES'][{site.name!r}]['BASE_URL']"
-    if configured.base_url or not apps.is_installed("django.contrib.sites"):
-        return "SITEMAPS_PLUS['BASE_URL']"
-    return "SITE_ID, or the domain of its row in django.contrib.sites"
+    has_rows = configured.sites or apps.is_installed("django.contrib.sites")
+    if has_rows and not (configured.base_url and not configured.sites):
+        return "the domain of its row in django.contrib.sites"
+    return "SITEMAPS_PLUS['BASE_URL']"
 
 
 def _only_site(request: HttpRequest | None) -> Site:

@@ -95,7 +95,7 @@ def health(request: HttpRequest) -> HttpResponse:
 @_for_monitors
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer with the numbers of all sites, as OpenMetrics."""
-    accept = request.headers.get("Accept", "")
+    accept = request.META.get("HTTP_ACCEPT", "")
     is_old = "text/plain" in accept and "openmetrics" not in accept
     text = exposition(read_dashboard(get_sites(request)))
     return _Answer(text, _PLAIN if is_old else _OPENMETRICS)

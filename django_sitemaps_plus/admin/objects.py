@@ -15,7 +15,6 @@ from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db import DatabaseError
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -51,6 +50,10 @@ if TYPE_CHECKING:
     _MixinBase = admin.ModelAdmin[Any]
 else:
     _Admin, _MixinBase = admin.ModelAdmin, object
+
+
+#: Seconds for which pages are searched for a URL.
+MAX_SECONDS = 5
 
 
 class NoteForm(forms.Form):
@@ -157,8 +160,9 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     url = request.GET.get("url", "").strip()
     shown = partial(fields_shown, request, admin_site)
     own = [site for site in sites if site_at(url, site)] or sites[:1]
+    explain = partial(explain_url, seconds=MAX_SECONDS)
     context = {
-        "answers": [(it, *_answer(explain_url, url, it, shown)) for it in own if url],
+        "answers": [(it, *_answer(explain, url, it, shown)) for it in own if url],
         "fault": fault,
         "asked": url,
         "subtitle": _("Is this URL listed?"),
@@ -208,6 +212,7 @@ class ExclusionAdmin(_Admin):
     list_display_links = None
     list_filter = ("model",)
     search_fields = ("key", "note", "by")
+    search_help_text = gettext_lazy("By key, reason or user")
     ordering = ("-at", "-pk")
 
     def changelist_view(
@@ -226,7 +231,7 @@ class ExclusionAdmin(_Admin):
         shown: Any = {(it.model, it.key): it for it in changelist.result_list}
         for label in {label for label, _key in shown}:
             # The model may have gone, or its table.
-            with suppress(LookupError, ValueError, DatabaseError), contained():
+            with suppress(Exception), contained():
                 model: Any = apps.get_model(label)
                 rows = model._base_manager.all()
                 if self.admin_site.is_registered(model):

@@ -36,6 +36,9 @@ from .actions import allowed_actions
 from .pages import known_sites, may_view, object_url, show
 from .sections import Trend
 
+# Problems of engines that are told with their own words.
+_OF_ENGINES = {"engine_overdue", "engine_feedback", "engine_unread", "engine_indexed"}
+
 
 class Verdict(NamedTuple):
     """An answer to one of the questions about a site."""
@@ -115,13 +118,17 @@ def _state(request: HttpRequest) -> dict[str, Any]:
             for it in status.sections
         ]
         engines = [(it, own[True, it.engine]) for it in status.engines]
-        links = links_of(status.site)
+        name, links = status.site.name, links_of(status.site)
         answers = _answering(status, problems)
         verdicts = [
             Verdict(_("Django answers"), *answers, links[0]),
             Verdict(_("Complete"), *_completeness(status, problems), "problems/"),
-            Verdict(_("Up to date"), *_freshness(status, problems), "#sections-"),
-            Verdict(_("Engines told"), *_delivery(status, problems), "#engines-"),
+            Verdict(
+                _("Up to date"), *_freshness(status, problems), f"#sections-{name}"
+            ),
+            Verdict(
+                _("Engines told"), *_delivery(status, problems), f"#engines-{name}"
+            ),
         ]
         steps = first_steps(status, answers, links) if status.is_live else []
         shown.append((status, verdicts, steps, sections, engines, links))
@@ -167,7 +174,7 @@ def first_steps(
         Verdict(_("Reachable"), *answers, links[0]),
         Verdict(
             _("Builds"),
-            "ok",
+            "ok" if names and answers[0] == "ok" else "unknown",
             _("All is served live, which is enough for a small site."),
         ),
         *[
@@ -184,10 +191,8 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     try:
         executor = get_executor()
         if not executor.is_listening:
-            state, words = (
-                "unknown",
-                [_("No workers: commands alone build and notify.")],
-            )
+            state = "warning"
+            words = [_("No workers: commands alone build and notify.")]
         elif faults := executor.worker_faults():
             state, words = "error", [f"{fault} {remedy}" for fault, remedy in faults]
         else:
@@ -245,7 +250,7 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
     if late := {it.subject: None for it in problems if it.id == "section_overdue"}:
         return "error", _("Behind by more than 25 hours: %s") % ", ".join(late)
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
-        return "warning", _("Not known, since builds fail: %s") % ", ".join(failed)
+        return "unknown", _("Not known, since builds fail: %s") % ", ".join(failed)
     if lost := [it.subject for it in problems if it.id == "section_damaged"]:
         return "error", _("Files are missing or damaged: %s") % ", ".join(lost)
     if status.builders:
@@ -257,6 +262,8 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
         numbers = {"pages": status.dirty, "changes": status.changes}
         shown = {key: floatformat(it, "g") for key, it in numbers.items()}
         return "warning", words % shown
+    if not status.sections:
+        return "unknown", _("No section is registered")
     if status.is_live:
         return "ok", _("Served live, since nothing is built")
     return "ok", _("Nothing waits for a build")
@@ -274,7 +281,7 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
     if dead:
         return "error", _("Rejected targets: %s") % floatformat(dead, "g")
     for problem in problems:
-        if problem.id in ("engine_feedback", "engine_unread", "engine_indexed"):
+        if problem.id in _OF_ENGINES:
             return problem.level, f"{problem.subject}: {problem.message}"
     if status.silence:
         return "warning", _("Engines are not notified: %s") % status.silence

@@ -38,6 +38,9 @@ def show(
         **admin_site.each_context(request),
         "title": dict(TABS)[tab],
         "opts": Dashboard._meta,
+        "tab_url": reverse(
+            f"admin:sitemaps_plus_dashboard_{tab}", current_app=admin_site.name
+        ),
         "tabs": tabs(request, admin_site, context.get("site")),
     }
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
@@ -48,13 +51,14 @@ def tabs(
 ) -> list[tuple[str, Any]]:
     """Return the URLs and labels of the tabs that a user may open."""
     query = f"?{urlencode({'site': site.name})}" if site else ""
-    known = [(Dashboard, name, label, query) for name, label in TABS]
-    label = capfirst(Exclusion._meta.verbose_name_plural)
+    known: list[Any] = [(Dashboard, name, label, query) for name, label in TABS]
+    exclusions = capfirst(Exclusion._meta.verbose_name_plural)
+    known.append((Exclusion, "changelist", exclusions, ""))
     found = []
-    for model, name, words, query in [*known, (Exclusion, "changelist", label, "")]:
+    for model, name, label, query in known:
         if admin_site.is_registered(model) and may_view(request, admin_site, model):
             view = f"admin:sitemaps_plus_{model._meta.model_name}_{name}"
-            found.append((reverse(view, current_app=admin_site.name) + query, words))
+            found.append((reverse(view, current_app=admin_site.name) + query, label))
     return found
 
 
@@ -91,8 +95,10 @@ def fields_shown(
     """
     if not may_view(request, admin_site, type(row), row):
         return ()
-    admin = admin_site._registry.get(type(row))
-    return flatten_fieldsets(admin.get_fieldsets(request, row)) if admin else None
+    if not admin_site.is_registered(type(row)):
+        return None
+    model_admin = admin_site.get_model_admin(type(row))
+    return flatten_fieldsets(model_admin.get_fieldsets(request, row))
 
 
 def known_sites(request: HttpRequest) -> tuple[list[Site], str]:

@@ -191,10 +191,12 @@ def section_csv(
 
     def lines() -> Iterator[str]:
         rows: Rows | None = []
+        mark = "\ufeff"  # by which spreadsheets know UTF-8
         try:
             while rows is not None:
                 if rows:
-                    yield _csv(rows)
+                    yield mark + _csv(rows)
+                    mark = ""
                 with in_force(site):  # never while the server sends a page
                     rows = next(pages, None)
         except Exception:  # the status is sent, so the file itself has to say it

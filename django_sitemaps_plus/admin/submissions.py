@@ -9,6 +9,8 @@ from urllib.parse import unquote
 
 from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.encoding import uri_to_iri
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -76,13 +78,16 @@ def _chosen(request: HttpRequest, site: Site) -> dict[str, Any]:
     for row in found[:AT_ONCE]:
         name, word, since = said[Delivery.State(row.state)]
         url = row.target if row.target.startswith(("http://", "https://")) else ""
-        shown.append((row, url, unquote(row.target), name, word, getattr(row, since)))
+        shown.append(
+            (row, url, uri_to_iri(row.target), name, word, getattr(row, since))
+        )
     context: dict[str, Any] = {
         "engine": engine,
         "engines": engines,
         "state": state,
         "states": STATES,
     }
+    context["now"] = timezone.now()
     context |= {"q": q, "is_exact": bool(exact), "rows": shown, "following": following}
     return context
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Field, Lookup, QuerySet
+from django.db.models import Field, Lookup
 from django.db.models.functions import Now
 from django.db.models.lookups import IsNull
 from django.utils import timezone
@@ -14,7 +15,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from django_sitemaps_plus.sources.conditions import Condition, unmet
+from django_sitemaps_plus.sources.conditions import Condition
 
 from .problems import shortened
 
@@ -37,14 +38,13 @@ _ASKS = {
 
 
 def reasons_of(
-    rows: QuerySet[Any], row: Any, shown: Collection[str] | None = None
+    found: Sequence[Condition] | None, row: Any, shown: Collection[str] | None
 ) -> Iterator[str]:
-    """Yield each condition that a row does not meet, in words; none for a listed one.
+    """Yield in words what ``unmet()`` has found of a row.
 
     With names of fields that may be shown, a condition on others is told without
     values.
     """
-    found = unmet(rows, row)
     for it in found or ():
         hidden = set() if shown is None else it.fields - {*shown}
         if not it.sql:
@@ -63,8 +63,7 @@ def _in_words(condition: Condition, row: Any) -> str:
     """Return what the comparison of a field with a value asks; "" for all others."""
     lookup, is_negated = condition.lookup, condition.is_negated
     field: Any = getattr(getattr(lookup, "lhs", None), "target", None)
-    is_own = field is not None and isinstance(row, field.model)
-    if not is_own or not isinstance(lookup, Lookup):
+    if field is None or not isinstance(lookup, Lookup):
         return ""
     value, wanted, name = field.value_from_object(row), lookup.rhs, lookup.lookup_name
     if isinstance(wanted, Now):
@@ -78,7 +77,9 @@ def _in_words(condition: Condition, row: Any) -> str:
         return _("%(field)s is %(value)s; %(asked)s") % {**shown, "asked": asked}
     if name not in _ASKS or (is_negated and name not in ("exact", "iexact", "in")):
         return ""
-    if isinstance(value, date) and _is_present(wanted) and not is_negated:
+    is_time = name in ("lte", "gte") and isinstance(value, date)
+    is_time |= name in ("lt", "gt") and isinstance(value, datetime)
+    if is_time and _is_present(wanted) and not is_negated:
         is_early = name in ("lt", "lte")
         words: str = _("listed from %s") if is_early else _("listed until %s")
         words %= shown["value"]
@@ -104,8 +105,9 @@ def in_words(value: Any, field: Field[Any, Any]) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, datetime):
-        moment = value if timezone.is_naive(value) else timezone.localtime(value)
-        return date_format(moment, "DATETIME_FORMAT")
+        with suppress(OverflowError):  # the end of time has no other zones
+            value = value if timezone.is_naive(value) else timezone.localtime(value)
+        return date_format(value, "DATETIME_FORMAT")
     if isinstance(value, date):
         return date_format(value, "DATE_FORMAT")
     if isinstance(value, str | int) and value in (known := dict(field.flatchoices)):

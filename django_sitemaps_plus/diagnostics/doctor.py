@@ -16,6 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus import cache
+from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import (
     DEFAULT_SITE,
     Site,
@@ -240,15 +241,20 @@ def _storage(site: Site) -> Findings:
 def _files(site: Site) -> Findings:
     """Read the first pages of each section, so that it is known what others deleted."""
     rows = Page.objects.active().filter(section__site=site.name).exclude(object="")
-    first, lost = rows.order_by("number", "section_id")[:MAX_FILES], 0
+    first, lost = rows.order_by("number", "section_id")[:MAX_FILES], list[Page]()
     for page in first:
         try:
             read_object(page.object, page.gzip_hash)
         except StoreError:
+            lost.append(page)
+    for page in lost:
+        note_damaged(page)
+    if lost and not cache.is_shared():
+        mark_damaged()  # builds are other processes, which know nothing of a note
+        for page in lost:
             note_damaged(page)
-            lost += 1
     if first:
-        text = f"{len(first)} of {rows.count():,} were read, {lost} cannot be"
+        text = f"{len(first)} of {rows.count():,} were read, {len(lost)} cannot be"
         yield Finding("files", not lost, text, "Run manage.py build_sitemaps.")
 
 

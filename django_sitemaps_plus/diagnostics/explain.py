@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -37,6 +39,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import ModelSource, Source, Tally, surroundings
+from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
@@ -84,6 +87,7 @@ class Explanation:
     rows: list[Lead] = field(default_factory=list)
     engines: dict[str, str] = field(default_factory=dict)  # what each has answered
     notes: list[str] = field(default_factory=list)
+    is_whole: bool = True  # whether each section could be read, and far enough
 
     @property
     def is_listed(self) -> bool:
@@ -102,25 +106,28 @@ Find: TypeAlias = Callable[[Source, ModelSource], Iterable[Any]]
 Shown: TypeAlias = Callable[[Any], Collection[str] | None]
 
 
-class Reader(NamedTuple):
-    """Somebody who reads an explanation; sources run in another language and zone."""
+class Viewer(NamedTuple):
+    """Somebody who sees an explanation; sources run in another language and zone."""
 
     language: str | None
     zone: tzinfo
     shown: Shown
+    until: float  # the monotonic time at which no other page is read
 
     @classmethod
-    def current(cls, shown: Shown | None) -> Reader:
+    def current(cls, shown: Shown | None, seconds: float = math.inf) -> Viewer:
         """Return the one whose language and time zone are in force."""
-        zone = timezone.get_current_timezone()
-        return cls(get_language(), zone, shown or (lambda row: None))
+        zone, until = timezone.get_current_timezone(), monotonic() + seconds
+        return cls(get_language(), zone, shown or (lambda row: None), until)
 
 
-def explain_url(url: str, site: Site, shown: Shown | None = None) -> Explanation:
+def explain_url(
+    url: str, site: Site, shown: Shown | None = None, seconds: float = math.inf
+) -> Explanation:
     """Say which pages list a URL or a path, or one much like it, or what leaves it out.
 
     Where it leads to a row, the page of that row is read; else the first 500 pages of
-    each section.
+    each section, as far as some ``seconds`` allow.
 
     Raises:
         ValueError: it is not a URL.
@@ -134,10 +141,10 @@ def explain_url(url: str, site: Site, shown: Shown | None = None) -> Explanation
     meant = [own.origin + it for own in own_sites(site) for it in paths]
     forms = list(dict.fromkeys([found.url, *meant]))
     find = partial(rows_at, urls=forms)
-    reader = Reader.current(shown)
+    viewer = Viewer.current(shown, seconds)
     for name in registry:
-        _add(found, open_section(name, site), find, forms, reader)
-    if not found.listings and not found.rows:
+        _add(found, open_section(name, site), find, forms, viewer)
+    if not found.listings and not found.rows and found.is_whole:
         found.notes.append(_where_it_leads(found.url, site))
     found.engines = _answers(found.url, site)
     return found
@@ -158,7 +165,7 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         is_same = label_of(type(row)) == label_of(rows.model)
         return every_row(rows).filter(pk=row.pk) if is_same else ()
 
-    found, reader = Explanation(url=""), Reader.current(shown)
+    found, viewer = Explanation(url=""), Viewer.current(shown)
     for name in registry:
         section = open_section(name, site)
         with _noting(found), section.reading():
@@ -167,7 +174,7 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
         before = len(found.notes)
-        _add(found, section, same, (), reader)
+        _add(found, section, same, (), viewer)
         has_failed = name not in [it.section for it in found.rows]
         has_failed &= len(found.notes) > before
         source = section.source
@@ -175,7 +182,7 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
             # Its query fails: look the row up without it, as far as that goes.
             whole: Any = copy(source)
             whole.get_queryset = whole.model._base_manager.all
-            _add(found, replace(section, source=whole), same, (), reader)
+            _add(found, replace(section, source=whole), same, (), viewer)
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
@@ -188,16 +195,16 @@ def _add(
     section: OpenSection,
     find: Find,
     forms: Sequence[str],
-    reader: Reader,
+    viewer: Viewer,
 ) -> None:
     """Add what a section says of some rows, and the pages that list them."""
     leads: dict[Any, Lead] = {}
     with _noting(found), section.reading():
-        leads = _leads(section, find, reader)
+        leads = _leads(section, find, viewer)
     found.rows += leads.values()
     if leads or forms:
         with _noting(found):
-            _search(found, section, leads, forms)
+            _search(found, section, leads, forms, viewer)
 
 
 @contextmanager
@@ -206,11 +213,12 @@ def _noting(found: Explanation) -> Iterator[None]:
     try:
         yield
     except (BuildError, LimitExceededError) as error:
+        found.is_whole = False
         if str(error) not in found.notes:
             found.notes.append(str(error))
 
 
-def _leads(section: OpenSection, find: Find, person: Reader) -> dict[Any, Lead]:
+def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
     """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
     reader, rows = section.reader, as_model_source(section.source)
@@ -220,8 +228,8 @@ def _leads(section: OpenSection, find: Find, person: Reader) -> dict[Any, Lead]:
         return leads
     for row in find(section.source, rows):
         tally, key = Tally(section.name, logs=False), getattr(row, space.attribute)
-        listed, shown = listed_rows(rows), person.shown(row)
-        with override(person.language), timezone.override(person.zone):
+        shown, conditions = viewer.shown(row), unmet(listed_rows(rows), row)
+        with override(viewer.language), timezone.override(viewer.zone):
             reasons = []
             for excluded in Exclusion.objects.of_row(row):
                 words = _("excluded since %(at)s UTC")
@@ -230,14 +238,17 @@ def _leads(section: OpenSection, find: Find, person: Reader) -> dict[Any, Lead]:
                 words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
                 note = excluded.note
                 reasons.append(f"{words}: {note}" if note else words)
-            reasons += reasons_of(listed, row, shown)
+            reasons += reasons_of(conditions, row, shown)
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.reason for it in tally.left_out]
+            own = {it.name for it in row._meta.concrete_fields if it.editable}
+            if shown is not None and not own <= {*shown}:  # they may have any value
+                reasons = [it.partition(":")[0] for it in reasons]
         name = str(describe(row))
         if shown is not None and not shown:
-            name = str(row._meta.verbose_name)
-            with override(person.language):
+            with override(viewer.language):
+                name = str(row._meta.verbose_name)
                 words = _("only those who may view it see why: %s") % name
             reasons = [words] if reasons else []
         leads[key] = Lead(section.name, name, lines, reasons)
@@ -249,6 +260,7 @@ def _search(
     section: OpenSection,
     leads: dict[Any, Lead],
     forms: Sequence[str],
+    viewer: Viewer,
 ) -> None:
     """Add the entries with some URLs, or with those of rows, on pages of a section."""
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
@@ -257,6 +269,11 @@ def _search(
     urls = {head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
     for page, document in _documents(section, leads, is_whole=bool(forms)):
+        if monotonic() >= viewer.until:
+            found.is_whole = False
+            words = _("There was no time to search all pages of section %r.")
+            found.notes.append(words % section.name)
+            break
         searched += 1
         for line in lines_of(urls, document):
             entry = Listing(
@@ -270,6 +287,7 @@ def _search(
             listed.add(entry.url)
             found.listings.append(entry)
     if searched == MAX_PAGES:
+        found.is_whole = False
         words = _("Only %(count)s pages of section %(section)r were searched.")
         found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
     rightful = [lead.urls for lead in leads.values() if not lead.reasons]
@@ -327,7 +345,7 @@ def _delay(name: str, site: Site) -> str:
         return _("the guard holds the section: %s") % section.hold_reason
     dirty = section.pages.active().filter(is_dirty=1)
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
-        words: str = _("its page could not be built: %s") % error
+        words: str = _("a page of the section could not be built: %s") % error
         return words
     if dirty.exists() or waiting_changes([name]):
         command = command_for("build_sitemaps", site, name)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, override
 
 from django_sitemaps_plus.conf import Site, origin_setting
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.notifications.dispatch import indexed_share
+from django_sitemaps_plus.notifications.dispatch import HIGHEST, indexed_share
 from django_sitemaps_plus.site_urls import page_url
 
 from .answers import Answer
@@ -207,7 +207,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 since=section.fault_since,
             )
         elif fault := section.live_fault:
-            where = page_url(name, fault.number, site)
+            where = page_url(name, fault.number or 1, site)
             shown = {"url": where, "fault": shortened(fault.words)}
             yield Problem(
                 id="section_unavailable",
@@ -297,7 +297,7 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
     for feed, said in engine.feedback.items():
         if not isinstance(said, dict):  # an engine of the project may report anything
             continue
-        number, highest = said.get("errors"), said.get("highest_share")
+        number, highest = said.get("errors"), said.get(HIGHEST)
         if isinstance(number, int) and number > 0:
             errors.append(Item(name=feed, words=f"{number:,}"))
         with suppress(TypeError, ValueError):  # not a moment, or nothing is published
@@ -306,7 +306,9 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
             if age - age_of(max(published)) > UNREAD:
                 unread.append(Item(name=feed, words=f"{read_at:%Y-%m-%d}"))
         share = indexed_share(said)
-        if share is not None and highest and share < highest * (1 - FALLEN):
+        if share is None or not isinstance(highest, float):
+            continue
+        if share < highest * (1 - FALLEN):
             fewer.append(Item(name=feed, words=f"{highest:.0%} → {share:.0%}"))
     kinds = (
         ("engine_feedback", errors, _("Errors that it reports: %s")),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from django.apps import apps
 from django.db.models import F, Model, Q
 from django.template.defaultfilters import floatformat
 from django.utils.translation import get_language, gettext_lazy, ngettext
@@ -19,9 +20,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models import INDEX, Delivery, Page
 from django_sitemaps_plus.models.claims import is_parked
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .audit import read_findings
@@ -161,12 +160,15 @@ def left_out(
         counted_as = _DROPPED if action == _REPEATED else action
         counts[section, counted_as] += len(problems)
         title, remedy = map(str, _WORDING.get(action, _WORDING[_SKIPPED]))
+        items = _items(problems, link)
+        if not items:  # the reason may have values of rows that may not be seen
+            reason = reason.partition(":")[0]
         yield Problem(
             id=action,
             count=len(problems),
             message=f"{title.replace('%s', field)}: {reason}",
             level="warning",
-            items=_items(section, problems, link),
+            items=items,
             remedy=remedy,
             **rebuilt(section, site),
         )
@@ -220,19 +222,19 @@ def named(problems: Iterable[Any]) -> Iterator[LeftOut]:
                 yield found
 
 
-def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:
+def _items(problems: Sequence[LeftOut], link: Link) -> list[Item]:
     """Return the rows, the first with the whole reason as an example."""
-    models = reader_of(registry.get(section)).tracked_models
-    listed = {model._meta.label: model for model in models}
     rows = {problem.row: problem for problem in problems}  # each has all its languages
     items: list[Item] = []
     for problem in list(rows.values())[:MAX_ROWS]:
-        model = listed.get(problem.model)
-        words = "" if items else shortened(problem.reason)
-        url = link(model, problem.key) if model else ""
-        if url is None:
-            continue
-        items.append(Item(name=problem.row, words=words, url=url))
+        url: str | None = ""
+        if problem.model:
+            url = None
+            with suppress(LookupError, ValueError):  # else the model has gone
+                url = link(apps.get_model(problem.model), problem.key)
+        if url is not None:
+            words = "" if items else shortened(problem.reason)
+            items.append(Item(name=problem.row, words=words, url=url))
     return items
 
 

@@ -107,6 +107,9 @@ def section_status(*sites: Site) -> list[SectionStatus]:
                 live_fault=faults.get(name),
             )
             fill(status, rows.get((site.name, name), {}))
+            fault, published_at = status.live_fault, status.published_at
+            if fault and published_at and fault.at < published_at:
+                status.live_fault = None  # a build has ended it
             if not status.registered:  # nothing builds it, so it is never late
                 status.last_build_at = status.oldest = None
             found.append(status)

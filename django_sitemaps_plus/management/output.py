@@ -88,10 +88,14 @@ def left_out(counted: SectionReport | Tally) -> str:
 
 
 def one_a_kind(problems: Iterable[str]) -> list[str]:
-    """Return one line of those that differ by numbers and quotes alone, counted."""
-    kinds: dict[str, list[str]] = {}
+    """Return one line of those that differ by numbers and quotes alone, counted.
+
+    Words before a first colon are the subject, and are no kind.
+    """
+    kinds: dict[tuple[str, str], list[str]] = {}
     for words in problems:
-        kinds.setdefault(alike(words), []).append(words)
+        subject, _, said = words.partition(": ")
+        kinds.setdefault((subject, alike(said)), []).append(words)
     return [
         first + (f" ({len(others):,} more like it)" if others else "")
         for first, *others in kinds.values()

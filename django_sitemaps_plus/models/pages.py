@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from django.db import models
+from django.db import connections, models
 from django.db.models import Case, F, When
 
 from django_sitemaps_plus.cache import forget, recall, remember
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 
-from .base import Row
+from .base import Row, own_alias
 from .claims import Hold, State
 from .page_queries import PageQueries
 from .sections import Section
 
 #: Pages by the name of their section: of each the section, number and lastmod.
 Listed: TypeAlias = dict[str, list[tuple[Any, int, str]]]
-
-_KEY = "damaged"
 
 _SECONDS = 7 * 86_400
 
@@ -161,14 +160,21 @@ def note_damaged(page: Page) -> None:
     """Note that the object of a page cannot be served."""
     noted = damaged_pages()
     if page.pk not in noted and len(noted) < MAX_NOTED:
-        remember(_KEY, noted | {page.pk}, _SECONDS)
+        remember(_key(), noted | {page.pk}, _SECONDS)
 
 
 def damaged_pages() -> frozenset[int]:
     """Return the primary keys of the pages that were noted."""
-    return recall(_KEY, frozenset) or frozenset()
+    return recall(_key(), frozenset) or frozenset()
 
 
 def forget_damaged() -> None:
     """Forget them all, once they are dealt with."""
-    forget(_KEY)
+    forget(_key())
+
+
+def _key() -> str:
+    # Another database, whose pages have the same keys, may share the cache.
+    own = connections[own_alias()].settings_dict
+    name = f"{own['HOST']} {own['PORT']} {own['NAME']}"
+    return f"damaged:{hashlib.sha256(name.encode()).hexdigest()[:32]}"

@@ -247,9 +247,9 @@ def check_origin(recorded: str, site: Site) -> None:
     if recorded not in ("", site.origin):
         raise ConfigurationError(
             f"Sitemaps in this database belong to {recorded}; this process has "
-            f"{site.origin}. Correct {origin_setting(site)}, or give it a database of "
-            "its own. If they are two sites, set SITES. If the site has moved, run: "
-            "manage.py build_sitemaps --move-origin"
+            f"{site.origin}. Correct {origin_setting(site)} or SITE_ID, or give it a "
+            "database of its own. If they are two sites, set SITES. If the site has "
+            "moved, run: manage.py build_sitemaps --move-origin"
         )
 
 

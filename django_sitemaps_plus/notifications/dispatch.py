@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 #: Time between two questions about the same feed.
 ASK_AGAIN = timedelta(days=1)
 
+#: The key of reports under which the highest share of indexed URLs is kept.
+HIGHEST = "highest_share"
+
 
 def notify_engines(
     names: Iterable[str] = (), *, seconds: float | None = None, wait: float = 0.0
@@ -159,9 +162,10 @@ def _ask(engine: Engine, row: Delivery) -> None:
     before = row.feedback if isinstance(row.feedback, dict) else {}
     try:
         said = engine.read_back(get_site(), row.target)
-        if said and (share := indexed_share(said)) is not None:
-            highest = max(share, before.get("highest_share", share))
-            said = {**said, "highest_share": highest}
+        if isinstance(said, dict):
+            shares = [before.get(HIGHEST), indexed_share(said)]
+            highest = max([it for it in shares if it is not None], default=None)
+            said = said if highest is None else {**said, HIGHEST: highest}
         rows.update(feedback=said)
         return
     except EngineError as error:

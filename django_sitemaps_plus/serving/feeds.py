@@ -25,7 +25,7 @@ from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import read_document
 
-from .live import cache_key, live_page, live_plan, shared
+from .live import cache_key, live_page, live_plan, noted, shared
 
 #: Entries of a feed.
 MAX_ITEMS = 100
@@ -84,7 +84,9 @@ def _made_of(section: str, row: Page | None) -> object:
 
 
 def _live_pages(section: str) -> int:
-    plan = live_plan(open_section(section))
+    opened = open_section(section)
+    with noted(opened, 0):
+        plan = live_plan(opened)
     return len(plan.ranges) if plan else 0
 
 

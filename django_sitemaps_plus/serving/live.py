@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from shlex import quote
 
+from django.conf import settings
 from django.db import Error
 from django.utils import timezone
 
@@ -48,6 +49,9 @@ EMPTY_SECONDS = 60
 #: How long a page counts as unavailable after the last request that met an error.
 FAULT_AGE = timedelta(minutes=5)
 
+#: Pages of a site of which that is known at once.
+MAX_FAULTS = 100
+
 # To be raised when Plan, Document or LiveFault changes: while a release is rolled out,
 # the old one and the new one share a cache.
 _FORMAT = 2
@@ -57,7 +61,7 @@ _FORMAT = 2
 class LiveFault:
     """An error that a request for a live page has met."""
 
-    number: int  # of the page
+    number: int  # of the page; 0 for the plan of its section
     words: str
     since: datetime  # of the first request of those that met one
     at: datetime  # of the last
@@ -86,7 +90,8 @@ def live_index(number: int, row: Page | None) -> Document | None:
             for name in registry if not number else ():
                 if name not in listed and name not in planned:
                     section = open_section(name)
-                    plan = live_plan(section)
+                    with noted(section, 0):
+                        plan = live_plan(section)
                     pages = len(plan.ranges) if plan else 0
                     lastmod = _lastmod(section) if pages == 1 else ""
                     listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
@@ -111,7 +116,7 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
     opened = open_section(section)
 
     def render() -> Document | None:
-        with _noted(opened, number):
+        with noted(opened, number):
             if row is None:
                 return _render_unplanned(opened, number)
             try:
@@ -127,35 +132,45 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
 
 
 def live_faults(site: Site) -> dict[str, LiveFault]:
-    """Return what requests for live pages have met lately, by section.
+    """Return what requests for live pages have met lately: of each section, the first.
 
     Where processes share no cache, only what those of this process have met.
     """
-    found = recall(cache_key("faults", site), dict) or {}
-    oldest = timezone.now() - FAULT_AGE
-    return {name: it for name, it in found.items() if it.at > oldest}
+    found: dict[str, LiveFault] = {}
+    for (name, _number), fault in sorted(_recent_faults(site).items()):
+        found.setdefault(name, fault)
+    return found
 
 
 @contextmanager
-def _noted(section: OpenSection, number: int) -> Iterator[None]:
-    """Note in the cache that a page cannot be rendered, or that it can be again."""
-    name, now = section.name, timezone.now()
+def noted(section: OpenSection, number: int) -> Iterator[None]:
+    """Note in the cache that a page cannot be rendered, or that it can be again.
+
+    Number 0 stands for the plan of a section.
+    """
+    site, key = section.site, (section.name, number)
     try:
         yield
-    except (SourceError, BuildError, Error) as error:
-        faults = live_faults(section.site)
-        since = faults[name].since if name in faults else now
-        faults[name] = LiveFault(number, in_one_line(error), since, now)
-        _keep_faults(section.site, faults)
+    except BuildError as error:
+        faults, now = _recent_faults(site), timezone.now()
+        since = faults[key].since if key in faults else now
+        if key in faults or len(faults) < MAX_FAULTS:
+            faults[key] = LiveFault(number, in_one_line(error), since, now)
+            remember(_fault_key(site), faults, int(FAULT_AGE.total_seconds()))
         raise
-    faults = live_faults(section.site)
-    if name in faults and faults[name].number == number:
-        del faults[name]
-        _keep_faults(section.site, faults)
+    faults = _recent_faults(site)
+    if faults.pop(key, None):
+        remember(_fault_key(site), faults, int(FAULT_AGE.total_seconds()))
 
 
-def _keep_faults(site: Site, faults: dict[str, LiveFault]) -> None:
-    remember(cache_key("faults", site), faults, int(FAULT_AGE.total_seconds()))
+def _recent_faults(site: Site) -> dict[tuple[str, int], LiveFault]:
+    oldest, found = timezone.now() - FAULT_AGE, recall(_fault_key(site), dict) or {}
+    return {key: it for key, it in found.items() if it.at > oldest}
+
+
+def _fault_key(site: Site) -> str:
+    # Moments with and without a zone cannot be compared.
+    return cache_key("faults", site, settings.USE_TZ)
 
 
 def live_plan(section: OpenSection) -> Plan | None:

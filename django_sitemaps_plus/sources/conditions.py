@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -39,6 +39,14 @@ def unmet(rows: QuerySet[Any], row: Any) -> list[Condition] | None:
     if narrowed(rows, own).exists():
         return None
     found, where = list[Condition](), rows.query.where
+    own_aliases: set[str] = set()
+    for alias, table in rows.query.alias_map.items():  # each after what it joins
+        link = getattr(getattr(table, "join_field", None), "remote_field", None)
+        is_parent = getattr(link, "parent_link", False)
+        if table.parent_alias is None or (
+            is_parent and table.parent_alias in own_aliases
+        ):
+            own_aliases.add(alias)
     is_list = where.connector == AND and not where.negated
     conditions: list[Any] = [*where.children] if is_list else [where]
     for condition in conditions:
@@ -52,24 +60,29 @@ def unmet(rows: QuerySet[Any], row: Any) -> list[Condition] | None:
             sql, values = rows.query.get_compiler(rows.db).compile(condition)
         is_negated = isinstance(condition, WhereNode) and condition.negated
         parts = condition.children if is_negated else [condition]
-        # Django adds to a negation that a column may be null.
-        others = [it for it in parts if not isinstance(it, IsNull)] or parts
-        lookup = others[0] if len(others) == 1 else None
+        # Django adds to a negation that its column may be null.
+        if is_negated and len(parts) == 2 and isinstance(parts[1], IsNull):
+            first, last = [getattr(it, "lhs", None) for it in parts]
+            parts = parts[:1] if first == last and not parts[1].rhs else parts
+        fields = _fields(condition, row, own_aliases)
+        is_one = len(parts) == 1 and "" not in fields
+        lookup = parts[0] if is_one else None
         told = sql % tuple(map(repr, values))
-        found.append(Condition(told, _columns(condition, row), lookup, is_negated))
+        found.append(Condition(told, fields, lookup, is_negated))
     return found
 
 
-def _columns(expression: Any, row: Any) -> set[str]:
+def _fields(expression: Any, row: Any, aliases: Collection[str]) -> set[str]:
     """Return the names of a row's fields in a condition; "" for anything else."""
     if isinstance(expression, Col):
         is_own = isinstance(row, expression.target.model)
+        is_own &= expression.alias in aliases
         return {expression.target.name if is_own else ""}
     has_parts = hasattr(expression, "get_source_expressions")
     if isinstance(expression, RawSQL | Query) or not has_parts:
         return {""}
     parts = [it for it in expression.get_source_expressions() if it is not None]
-    return set[str]().union(*[_columns(part, row) for part in parts])
+    return set[str]().union(*[_fields(part, row, aliases) for part in parts])
 
 
 def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:

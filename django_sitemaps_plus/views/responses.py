@@ -70,7 +70,7 @@ def respond(
 
     The object of a page is read only if it is sent; StoreError if it is lost.
     """
-    is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
+    is_gzip = as_file or accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", ""))
     etag = _etag(content, is_gzip)
     last_modified = None
     if isinstance(content, Page) and content.published_at is not None:

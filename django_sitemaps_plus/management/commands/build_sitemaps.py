@@ -120,9 +120,10 @@ class Command(SiteCommand):
             self.write_json({**asdict(report), "relay_errors": relay_errors})
         elif not quiet:
             self._show(report, verbosity)
-        problems = report.problems + relay_errors
+        problems = report.problems
         if verbosity < 2:
             problems = output.one_a_kind(problems)
+        problems += relay_errors
         if strict:
             counted = [(it.section, output.left_out(it)) for it in report.sections]
             problems += [f"{name}: {words}" for name, words in counted if words]

@@ -10,7 +10,7 @@ from math import inf
 from time import sleep
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser, no_translations
 from django.db import close_old_connections
 
 from django_sitemaps_plus.diagnostics.problems import problems_of, span
@@ -18,6 +18,7 @@ from django_sitemaps_plus.diagnostics.status import age_of, read_dashboard
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.notifications.dispatch import HIGHEST
 
 # The columns of each table, and what they show.
 _COLUMNS = {
@@ -95,6 +96,7 @@ class Command(SiteCommand):
                 close_old_connections()
                 sleep(options["watch"])
 
+    @no_translations
     def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
         [status] = read_dashboard([owning_site()])
@@ -121,6 +123,8 @@ class Command(SiteCommand):
                 self.stdout.write(table(_ENGINE_COLUMNS, map(asdict, status.engines)))
             for engine in status.engines:
                 for feed, feedback in engine.feedback.items():
+                    if isinstance(feedback, dict):
+                        feedback = {k: it for k, it in feedback.items() if k != HIGHEST}
                     words = dumps(feedback, ensure_ascii=False)
                     self.stdout.write(f"{engine.engine} says of {feed}: {words}")
         if any(problem.level == "error" for problem in problems):

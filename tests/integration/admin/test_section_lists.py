@@ -135,7 +135,7 @@ class TestSearch:
 def lines(response: Any) -> list[list[str]]:
     """Return the rows of a file."""
     assert response.status_code == 200
-    text = b"".join(response.streaming_content).decode()
+    text = b"".join(response.streaming_content).decode("utf-8-sig")
     return [*csv.reader(StringIO(text, newline=""))]
 
 

@@ -389,7 +389,7 @@ class TestWhoAsks:
 
         sections.register("news", limited(10, get_queryset=fail))
         assert health() == (503, "problem")
-        [problem] = problems_of(status())
+        problem, _section = problems_of(status())
         assert "Django answers 503" in problem.message
         assert "its service is away" in problem.message
 

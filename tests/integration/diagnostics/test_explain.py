@@ -408,7 +408,7 @@ class TestDelays:
         Product.objects.get(slug="new").save()
         assert reason() == f"it waits for a build: {command}"
         Page.objects.filter(section__name="products").update(wanted=9, error="odd")
-        assert reason() == "its page could not be built: odd"
+        assert reason() == "a page of the section could not be built: odd"
         Section.objects.filter(name="products").update(hold_reason="too few")
         assert reason() == "the guard holds the section: too few"
         Page.objects.all().delete()

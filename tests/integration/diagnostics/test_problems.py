@@ -133,14 +133,20 @@ class TestRows:
         [
             ("testapp.Product", "17", "Product:17"),
             ("testapp.Product", "a left out: b", "Product:a left out: b"),
-            ("testapp.Shop", "17", ""),  # which the section does not list
-            ("gone.Model", "17", ""),
+            ("testapp.Shop", "17", "Shop:17"),  # of a source that was another before
             ("", "", ""),
         ],
     )
     def test_the_object_is_found_by_its_model_and_key(self, model, key, url):
         [group] = left_out(row("a", "ValueError: a: b", model=model, key=key))
         assert group.items == [Item(name="a", words="ValueError: a: b", url=url)]
+
+    @pytest.mark.parametrize("model", ["gone.Model", "nonsense"])
+    def test_nobody_may_view_a_model_that_is_gone(self, model):
+        """Nor is the reason told, which may have its values."""
+        [group] = left_out(row("a", "ValueError: secret", model=model, key="17"))
+        assert group.items == []
+        assert group.message.endswith(": ValueError")
 
     @pytest.mark.parametrize("old", ["Product 1 left out: E: a", {"row": "a"}, None, 5])
     def test_what_another_version_stored_is_only_counted(self, old):

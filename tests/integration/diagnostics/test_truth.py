@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.test import Client
@@ -181,7 +182,8 @@ class TestLiveSections:
         sections.register("news", limited(10, get_queryset=fail))
         assert client.get("/sitemap.xml").status_code == 503
         assert "its service is away" in crosses()["index"]
-        assert status_ids() == health_ids() == {"index_unavailable"}
+        expected = {"index_unavailable", "section_unavailable"}
+        assert status_ids() == health_ids() == expected
         for page in shown():
             assert "Django answers 503" in page
             assert "its service is away" in page
@@ -265,6 +267,13 @@ class TestFiles:
         assert crosses()["files"]
         build()
         assert status_ids() == health_ids() == set()
+        assert "files" not in crosses()
+
+    def test_a_build_of_another_process_stores_them_again(self, client):
+        """Also where processes share no cache, once the doctor has looked."""
+        assert crosses()["files"]
+        cache.clear()
+        build()
         assert "files" not in crosses()
 
 

@@ -182,12 +182,12 @@ class TestAnswers:
             ({"indexed": 40, "submitted": 50}, 0.8),
             ({"indexed": {"web": 5, "image": 5}, "submitted": {"web": 100}}, 0.8),
             ({"indexed": 45, "submitted": 50}, 0.9),
-            ({"indexed": "many", "submitted": 50}, None),
-            ({"indexed": 0, "submitted": 0}, None),
+            ({"indexed": "many", "submitted": 50}, 0.9),
+            ({"indexed": 0, "submitted": 0}, 0.9),
         ]:
             monkeypatch.setattr(ConsoleEngine, "read_back", lambda *args, it=said: it)
             notify_engines()
-            kept = {} if expected is None else {"highest_share": expected}
+            kept = {"highest_share": expected}
             assert Delivery.objects.get().feedback == {**said, **kept}
             clock.forward(hours=25)
 

@@ -8,12 +8,13 @@
   const token = document.querySelector(TOKEN)?.value ?? "";
   const updated = document.querySelector("[data-updated]");
   let seen = Date.now();
+  let away = false;
 
   // A part that somebody is using stays: a button, a menu, a selection.
   const isUsed = (part) => {
     const selection = document.getSelection();
     return (
-      part.contains(document.activeElement) ||
+      part.querySelector(":is(a, button, summary, input):focus") !== null ||
       part.querySelector(".sitemaps-menu[open]") !== null ||
       (!selection.isCollapsed && selection.containsNode(part, true))
     );
@@ -23,33 +24,38 @@
     const part = document.querySelector(`[data-part="${fresh.dataset.part}"]`);
     // Each answer has a token of its own, though nothing else may have changed.
     for (const it of fresh.querySelectorAll(TOKEN)) it.setAttribute("value", token);
-    if (!part.isEqualNode(fresh) && !isUsed(part)) part.replaceWith(fresh);
+    if (part.isEqualNode(fresh)) return true;
+    if (isUsed(part)) return false;
+    part.replaceWith(fresh);
+    return true;
   };
 
   const tell = () => {
     const seconds = Math.round((Date.now() - seen) / 1000);
-    const isAway = seconds > (4 * EVERY) / 1000 && !document.hidden;
-    updated.textContent = isAway
+    updated.textContent = away
       ? updated.dataset.away
       : updated.dataset.updated.replace("%s", seconds);
-    updated.classList.toggle("sitemaps-error", isAway);
+    updated.classList.toggle("sitemaps-error", away);
   };
 
   const refresh = async () => {
     if (document.hidden) return;
     try {
-      const answer = await fetch(url, { credentials: "same-origin" });
+      const signal = AbortSignal.timeout(EVERY);
+      const answer = await fetch(url, { credentials: "same-origin", signal });
       // A redirect leads to the login: leave what is there.
-      if (!answer.ok || answer.redirected) return;
+      away = !answer.ok || answer.redirected;
+      if (away) return;
       const page = document.createElement("template");
       page.innerHTML = await answer.text();
-      for (const it of page.content.querySelectorAll("[data-part]")) update(it);
-      seen = Date.now();
+      const parts = [...page.content.querySelectorAll("[data-part]")];
+      if (parts.map(update).every(Boolean)) seen = Date.now();
     } catch {
-      // The server is away, which tell() says.
+      away = true;
     }
   };
   tell();
   setInterval(tell, 1000);
   setInterval(refresh, EVERY);
+  document.addEventListener("visibilitychange", refresh);
 }
