@@ -212,7 +212,6 @@ class ExclusionAdmin(_Admin):
     list_display_links = None
     list_filter = ("model",)
     search_fields = ("key", "note", "by")
-    search_help_text = gettext_lazy("By key, reason or user")
     ordering = ("-at", "-pk")
 
     def changelist_view(

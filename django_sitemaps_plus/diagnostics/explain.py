@@ -242,7 +242,8 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.reason for it in tally.left_out]
-            own = {it.name for it in row._meta.concrete_fields if it.editable}
+            fields = row._meta.concrete_fields
+            own = {it.name for it in fields if it.editable and not it.primary_key}
             if shown is not None and not own <= {*shown}:  # they may have any value
                 reasons = [it.partition(":")[0] for it in reasons]
         name = str(describe(row))

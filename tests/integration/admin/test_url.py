@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from lxml import html
 
+from django_sitemaps_plus.admin import objects
 from django_sitemaps_plus.admin.dashboard import VIEWS
 from django_sitemaps_plus.models import Delivery, Exclusion
 from tests.integration.diagnostics.rows import ENGINE
@@ -76,6 +77,26 @@ def test_what_cannot_be_listed(client, editor, url, words):
     assert words in ask(client, url)
 
 
+def test_what_could_not_be_read_is_not_known(client, editor, sections):
+    """Nor is it said that the URL leads to no row."""
+
+    def fail(self: Any) -> Any:
+        raise RuntimeError("its service is away")
+
+    sections.register("broken", limited(5, get_queryset=fail))
+    found = ask(client, "/products/nothing/")
+    assert "Not known" in found
+    assert "its service is away" in found
+    assert "to no row" not in found
+
+
+def test_there_is_a_limit_of_time(client, editor, monkeypatch):
+    monkeypatch.setattr(objects, "MAX_SECONDS", 0)
+    found = ask(client, "/nothing/")
+    assert "Not known" in found
+    assert "There was no time to search all pages of section 'products'." in found
+
+
 def test_the_site_of_a_url_answers(client, editor, sections, configure):
     """A path may be on each of them."""
     sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("one", "two")}
@@ -119,6 +140,22 @@ class TestRights:
         assert "published is No; it must be Yes" in found
         assert "fields that you do not see here: name" in found
         assert "confidential" not in found
+
+    def test_errors_have_values_too(self, client, user, sections, monkeypatch):
+        """Whose words are told only where the form has every field."""
+
+        def fail(self: Any, row: Product) -> Any:
+            raise ValueError(f"no place for {row.name}")
+
+        Exclusion.objects.all().delete()
+        sections.unregister("products")
+        sections.register("products", limited(5, location=fail))
+        user("view_dashboard", "view_product")
+        monkeypatch.setattr(ObjectAdmin, "fields", ["published"], raising=False)
+        found = ask(client, URL)
+        assert "Left out of section products: ValueError The page" in found
+        monkeypatch.setattr(ObjectAdmin, "fields", None)
+        assert "ValueError: no place for confidential" in ask(client, URL)
 
 
 def test_each_page_of_the_dashboard_asks(client, editor):
