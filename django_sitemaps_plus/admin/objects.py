@@ -40,7 +40,7 @@ from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources.conditions import as_keys
 
-from .actions import say_done
+from .actions import allowed_actions, say_done
 from .pages import fields_shown, known_sites, may_view, object_url, show, tabs
 
 logger = logging.getLogger(__name__)
@@ -167,6 +167,7 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "asked": url,
         "subtitle": _("Is this URL listed?"),
         "may_view_page": True,
+        "actions": allowed_actions(request.user),
     }
     return show(request, admin_site, "changelist", "url.html", **context)
 

@@ -234,7 +234,7 @@ def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str,
     if not status.sections:
         return "warning", _("No section is registered")
     if held:
-        return "error", _("Held by the guard: %s") % ", ".join(held)
+        return "error", _("Waiting for your approval: %s") % ", ".join(held)
     if failed:
         words = _("Pages that could not be built: %s")
         return "error", words % floatformat(failed, "g")
@@ -279,7 +279,7 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
     if parked:
         return "error", _("Not notified: %s") % ", ".join(parked)
     if dead:
-        return "error", _("Rejected targets: %s") % floatformat(dead, "g")
+        return "error", _("Rejected URLs: %s") % floatformat(dead, "g")
     for problem in problems:
         if problem.id in _OF_ENGINES:
             return problem.level, f"{problem.subject}: {problem.message}"

@@ -254,7 +254,9 @@ def _files(site: Site) -> Findings:
         for page in lost:
             note_damaged(page)
     if first:
-        text = f"{len(first)} of {rows.count():,} were read, {len(lost)} cannot be"
+        text = f"{len(first)} of {rows.count():,} were read"
+        if lost:
+            text = f"{len(lost)} of {len(first)} cannot be read"
         yield Finding("files", not lost, text, "Run manage.py build_sitemaps.")
 
 

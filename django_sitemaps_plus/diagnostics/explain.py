@@ -365,7 +365,7 @@ def _where_it_leads(url: str, site: Site) -> str:
         except Resolver404:
             found = None
     if found is None:
-        return _("No URL pattern matches it.")
+        return _("The site has no page at this address.")
     words = _(
         "It leads to the view %(view)r with %(values)s, and to no row of a section."
     )
@@ -376,16 +376,16 @@ def _answers(url: str, site: Site) -> dict[str, str]:
     """Return what each engine has answered about a URL, by its name."""
     asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
     takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
-    found = dict.fromkeys(takers, _("it was never asked"))
+    found = dict.fromkeys(takers, _("not submitted yet"))
     for delivery in asked:
         if delivery.state == Delivery.State.SENT:
             at = f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
-            words = _("it accepted it at %s UTC") % at
+            words = _("accepted at %s UTC") % at
         elif delivery.state == Delivery.State.DEAD:
-            words = _("it rejected it: %s") % delivery.error
+            words = _("rejected: %s") % delivery.error
         else:
             at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
-            words = _("it is asked next at %s UTC") % at
+            words = _("next submission at %s UTC") % at
             if delivery.error:
                 words = f"{words}: {delivery.error}"
         found[delivery.engine] = words

@@ -174,10 +174,11 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             )
             continue
         if section.hold_reason:
+            why = section.hold_reason.partition(". ")[0]  # the remedy is told below
             yield Problem(
                 id="section_held",
                 subject=name,
-                message=_("The guard holds it: %s") % shortened(section.hold_reason),
+                message=_("It waits for your approval: %s") % shortened(why),
                 remedy=_(
                     "What was published stays. If rows are missing by mistake, bring "
                     "them back and build again. If they are really gone, let the "
@@ -276,7 +277,7 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
         if not status.silence and not engine.parked:
             yield from _of_feedback(engine, status)
         if engine.dead:
-            words = _("Rejected targets: %s") % floatformat(engine.dead, "g")
+            words = _("Rejected URLs: %s") % floatformat(engine.dead, "g")
             yield Problem(
                 id="engine_rejected",
                 subject=engine.engine,

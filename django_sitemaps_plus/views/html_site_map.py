@@ -78,6 +78,7 @@ def site_map(
     origin = get_site(request).origin
     near = Paginator(parts, 1).get_elided_page_range(parts.index(number) + 1)
     context = {
+        "sections": sections,
         "section": section,
         "number": number,
         # Places of pages of the section, with their numbers; None for an ellipsis.

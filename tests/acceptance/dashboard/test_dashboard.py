@@ -55,7 +55,7 @@ class TestOverview:
             *("Engines told", "No"),
         ]
         [_answers, complete, _fresh, taken_up] = texts(page, ".sitemaps-verdict")
-        assert "Held by the guard: harbours" in complete
+        assert "Waiting for your approval: harbours" in complete
         assert "Not notified: bing" in taken_up
         row = page.get_by_role("row").filter(
             has=page.get_by_role("rowheader", name="harbours")

@@ -98,7 +98,8 @@ SITUATIONS: dict[str, tuple[str, list[str], dict[str, tuple[str, str]]]] = {
                 "Start the database, and compare DATABASES.",
             ),
             **dict.fromkeys(
-                ("migrations", "sections", "index", "builds", "engines"), ("", "")
+                ("migrations", "files", "sections", "index", "builds", "engines"),
+                ("", ""),
             ),
         },
     ),
@@ -107,7 +108,9 @@ SITUATIONS: dict[str, tuple[str, list[str], dict[str, tuple[str, str]]]] = {
         [],
         {
             "migrations": ("not applied: 0001_initial", "Run manage.py migrate."),
-            **dict.fromkeys(("sections", "index", "builds", "engines"), ("", "")),
+            **dict.fromkeys(
+                ("files", "sections", "index", "builds", "engines"), ("", "")
+            ),
         },
     ),
 }
@@ -149,7 +152,7 @@ def test_explain_names_what_leaves_a_post_out_and_near_misses(project):
     project.execute("UPDATE blog_post SET draft = 1 WHERE slug = 'post-1'")
     post = "https://blog.example/blog/post-"
     done = project.manage("explain_url", f"{post}1/")
-    assert "Left out: draft is Yes; it must not be Yes." in done.stdout
+    assert "Left out: draft is Yes; it must be No." in done.stdout
     assert done.stderr == f"CommandError: {post}1/ is not listed.\n"
     assert done.returncode == 1
     done = project.manage("explain_url", f"{post}2")

@@ -40,7 +40,7 @@ def is_refused(text):
     """Return whether a text names both origins and what to do."""
     words = (
         "belong to https://blog.example; this process has https://zwei.example",
-        "BASE_URL or SITE_ID, or the domain of its row in django.contrib.sites",
+        " or SITE_ID, or give it a database of its own",
         "--move-origin",
     )
     return all(word in text for word in words)

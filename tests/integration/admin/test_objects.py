@@ -96,8 +96,8 @@ class TestPanel:
         configure(ENGINES={"one": ENGINE})
         Delivery.objects.want("default", "one", product_urls([3]))
         found = text(client.get(panel_of(products[3])))
-        assert "oneit is asked next at" in found
-        assert "oneit was never asked" in text(client.get(panel_of(products[4])))
+        assert "onenext submission at" in found
+        assert "onenot submitted yet" in text(client.get(panel_of(products[4])))
 
     def test_all_sites_are_shown(self, client, editor, sections, configure):
         sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("one", "two")}

@@ -47,11 +47,22 @@ def test_one_that_is_listed(client, editor, configure, url):
     found = ask(client, url)
     assert f"Listed {URL} Page" in found
     assert "2026-01-01T12:03:00+00:00" in found
-    assert "it is asked next at" in found
+    assert "next submission at" in found
     page = reverse("admin:sitemaps_plus_dashboard_url", current_app="desk")
     links = html.fromstring(client.get(page, {"url": url}).content.decode())
     [link] = links.xpath("//a[contains(@href, 'number=1')]")
     assert client.get(link.get("href")).status_code == 200
+
+
+def test_it_can_be_submitted_again(client, editor, configure):
+    engine = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+    configure(ENGINES={"one": engine}, NOTIFY=True)
+    page = reverse("admin:sitemaps_plus_dashboard_url", current_app="desk")
+    tree = html.fromstring(client.get(page, {"url": URL}).content.decode())
+    [form] = tree.xpath("//form[.//button[text()='Submit it again']]")
+    given = {it.get("name"): it.get("value") for it in form.xpath(".//input")}
+    assert client.post(form.get("action"), given).status_code == 302
+    assert Delivery.objects.waiting().get().target == URL
 
 
 def test_one_that_is_not(client, editor):
@@ -67,7 +78,7 @@ def test_one_that_is_not(client, editor):
     ("url", "words"),
     [
         ("https://elsewhere.example/", "It is not on https://example.com"),
-        ("/nothing/", "No URL pattern matches it."),
+        ("/nothing/", "The site has no page at this address."),
         ("/products/product-00003", "Not https://example.com/products/product-00003"),
         ("https://[example.com/", "Nothing can be said:"),
         ("", "Enter a URL of the site, or a path."),

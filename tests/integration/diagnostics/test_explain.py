@@ -160,7 +160,7 @@ class TestListed:
         [listing] = [it for it in explained(german).listings if it.url == german]
         assert listing.section == "products"
         [note] = explained("https://example.de/nothing/").notes
-        assert "No URL pattern" in note
+        assert "The site has no page" in note
         [note] = explained("https://example.fr/nothing/").notes
         assert "not on https://example.com" in note
 
@@ -432,7 +432,7 @@ class TestDelays:
 @pytest.mark.parametrize(
     ("url", "note"),
     [
-        ("/nowhere/", "No URL pattern matches it."),
+        ("/nowhere/", "The site has no page at this address."),
         ("/products/none/", "the view 'product-detail' with {'slug': 'none'}"),
         ("https://other.dev/a/", "It is not on https://example.com"),
     ],
@@ -460,11 +460,11 @@ def test_engines_have_what_they_answered(sections, products, configure):
     Delivery.objects.accept([rows["accepts"]], now)
     Delivery.objects.reject([rows["rejects"]], EngineRefused("bad"), now)
     found = explained().engines
-    assert found["new"] == found["forgets"] == "it was never asked"
-    assert found["waits"].startswith("it is asked next at 20")
+    assert found["new"] == found["forgets"] == "not submitted yet"
+    assert found["waits"].startswith("next submission at 20")
     assert found["fails"].endswith(" UTC: it is down")
-    assert found["accepts"].startswith("it accepted it at 20")
-    assert found["rejects"] == "it rejected it: bad"
+    assert found["accepts"].startswith("accepted at 20")
+    assert found["rejects"] == "rejected: bad"
 
 
 class TestCommand:

@@ -252,7 +252,7 @@ class TestEnd:
             # In its pause nobody asks it, and nothing is told.
             (RetryLater("it is down"), r"one for example\.com: ", [URL], "tried again"),
             (EngineRefused("the key is wrong"), "one: ", [], r"wrong.*--retry"),
-            (BatchRejected("no such URL"), r"Rejected targets: 1\. ", [], "targets: 1"),
+            (BatchRejected("no such URL"), r"Rejected URLs: 1\. ", [], "URLs: 1"),
         ],
     )
     def test_an_engine_that_fails(self, run, failure, first, arguments, then):

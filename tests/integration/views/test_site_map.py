@@ -13,7 +13,7 @@ import django_sitemaps_plus
 from django_sitemaps_plus import Alternate, Entry, Source
 from django_sitemaps_plus.views.html_site_map import _link
 from tests.support.faults import fail_open
-from tests.support.shop import START, product_urls
+from tests.support.shop import START, limited, make_products, product_urls
 
 
 @pytest.fixture
@@ -101,6 +101,16 @@ def test_people_read_paths_and_dates(sections, client, settings):
     ]
     assert page.xpath("//time/@datetime") == ["2026-01-02", "2026-01-01T13:00:00+01:00"]
     assert (page.get("lang"), page.xpath("//title")[0].text) == ("de", "Odd | Sitemap")
+
+
+def test_each_section_leads_to_the_others(sections, client):
+    make_products(1)
+    for name in ("products", "offers"):
+        sections.register(name, limited(5))
+    contents = "nav[@aria-label='Sections']"
+    for name, other in (("products", "offers"), ("offers", "products")):
+        path = f"/sitemap/{name}/"
+        assert links(client, path, contents) == [f"/sitemap/{other}/"]
 
 
 def test_the_host_is_named_where_it_is_another():
