@@ -13,7 +13,6 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat, floatformat
 from django.urls import NoReverseMatch
-from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -141,7 +140,6 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         "others": len(found) - 1,
         "are_many": len(sites) > 1,
         "actions": allowed_actions(request.user),
-        "at": timezone.now(),
     }
 
 
