@@ -165,7 +165,8 @@ def noted(section: OpenSection, number: int) -> Iterator[None]:
 
 def _recent_faults(site: Site) -> dict[tuple[str, int], LiveFault]:
     oldest, found = timezone.now() - FAULT_AGE, recall(_fault_key(site), dict) or {}
-    return {key: it for key, it in found.items() if it.at > oldest}
+    faults = {key: it for key, it in found.items() if isinstance(it, LiveFault)}
+    return {key: it for key, it in faults.items() if it.at > oldest}
 
 
 def _fault_key(site: Site) -> str:
