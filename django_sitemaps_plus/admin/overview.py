@@ -117,7 +117,11 @@ def _state(request: HttpRequest) -> dict[str, Any]:
             for it in status.sections
         ]
         engines = [(it, own[True, it.engine]) for it in status.engines]
-        name, links = status.site.name, links_of(status.site)
+        site, name = status.site, status.site.name
+        links = [f"{site.origin}{site.script_prefix}sitemap.xml"]
+        with suppress(NoReverseMatch):
+            links = [index_url(site)]
+        links.append(f"{site.origin}/robots.txt")
         answers = _answering(status, problems)
         verdicts = [
             Verdict(_("Django answers"), *answers, links[0]),
@@ -143,16 +147,8 @@ def _state(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def links_of(site: Site) -> tuple[str, str]:
-    """Return the URLs of the index and of robots.txt of a site."""
-    index = f"{site.origin}{site.script_prefix}sitemap.xml"
-    with suppress(NoReverseMatch):
-        index = index_url(site)
-    return index, f"{site.origin}/robots.txt"
-
-
 def first_steps(
-    status: SiteStatus, answers: tuple[str, str], links: tuple[str, str]
+    status: SiteStatus, answers: tuple[str, str], links: Sequence[str]
 ) -> list[Verdict]:
     """Return what a site needs of which nothing is built, and whether it has it."""
     names = ", ".join([it.section for it in status.sections])
