@@ -25,7 +25,6 @@ from .sites import (
     contrib_site,
     current_id,
     for_each,
-    hosts_of,
     in_force,
     site_in_force,
 )
@@ -222,7 +221,7 @@ def get_site(request: HttpRequest | None = None) -> Site:
     host = request.get_host().lower()
     for site in get_sites():
         with in_force(site):
-            if any(host in hosts_of(it) for it in own_sites(site)):
+            if any(host in it.hosts for it in own_sites(site)):
                 return site
     raise Http404("No such site")
 

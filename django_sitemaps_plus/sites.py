@@ -47,6 +47,12 @@ class Site:
     origin: str
     script_prefix: str = "/"
 
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """Its host as requests name it, without and with the port of the scheme."""
+        scheme, host = urlsplit(self.origin)[:2]
+        return host, f"{host}:{443 if scheme == 'https' else 80}"
+
 
 #: Characters of a domain and its port, at most.
 MAX_HOST = 253 + len(":65535")
@@ -118,12 +124,6 @@ def parse_base_url(
     path = settings.FORCE_SCRIPT_NAME or unquote(parts.path)
     prefix = f"/{path.strip('/')}/".replace("//", "/")
     return Site(site, f"{parts.scheme}://{parts.netloc}", prefix)
-
-
-def hosts_of(site: Site) -> tuple[str, str]:
-    """Return the host of a site as requests name it, without and with its own port."""
-    scheme, host = urlsplit(site.origin)[:2]
-    return host, f"{host}:{443 if scheme == 'https' else 80}"
 
 
 # Names that never lead to a public host (RFC 2606, RFC 6761, RFC 6762, RFC 8375).

@@ -23,7 +23,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.monitoring import is_token
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import current_id, hosts_of, in_force
+from django_sitemaps_plus.sites import current_id, in_force
 from django_sitemaps_plus.storage import get_storage
 
 from .crawlers import are_included, has_only_views_of_contrib
@@ -285,7 +285,7 @@ def _faults_of_sites(given: Any) -> Faults:
             yield error(60, f"{_SITES}[{name!r}] has an unknown key {key!r}.", hint)
         # Another check says what is wrong with LANGUAGE_ORIGINS.
         with in_force(site), suppress(ConfigurationError):
-            hosts.update({hosts_of(it)[0] for it in conf.own_sites(site)})
+            hosts.update({it.hosts[0] for it in conf.own_sites(site)})
     for host in [host for host, number in hosts.items() if number > 1]:
         message = f"{_SITES} has several sites of {host}."
         yield error(61, message, "A request's host chooses one: give each its own.")
