@@ -19,6 +19,7 @@ from typing import Any
 
 from celery import Task, current_app, shared_task
 from celery.app import app_or_default
+from celery.signals import heartbeat_sent, worker_shutdown
 from django.utils import timezone
 
 from django_sitemaps_plus.models.claims import BATCH_PAGES
@@ -26,6 +27,7 @@ from django_sitemaps_plus.models.claims import BATCH_PAGES
 from .building.build import build
 from .conf import get_settings, get_site, get_sites
 from .executors.base import Executor, get_executor
+from .executors.presence import NOTE_SECONDS, Presence
 from .executors.wakeups import Wakeups
 from .models import Page
 from .models.sections import owning_site
@@ -128,6 +130,32 @@ def prune() -> None:
         StoreError: the storage failed.
     """
     for_each(_sites(), lambda: pruning.prune(owning_site()))
+
+
+class _Heart:
+    """The presence of this worker, as long as it sends heartbeats to its broker."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._presence: Presence | None = None
+
+    def beat(self, **kwargs: object) -> None:
+        self._last = time.monotonic()
+        if self._presence is None:
+            self._presence = Presence("celery", self._is_beating)
+            self._presence.start()
+
+    def stop(self, **kwargs: object) -> None:
+        if self._presence is not None:
+            self._presence.end()
+
+    def _is_beating(self) -> bool:
+        return time.monotonic() - self._last < NOTE_SECONDS
+
+
+_heart = _Heart()
+heartbeat_sent.connect(_heart.beat)
+worker_shutdown.connect(_heart.stop)
 
 
 class CeleryExecutor(Executor):

@@ -36,7 +36,7 @@ from django_sitemaps_plus.exceptions import (
     StoreError,
 )
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import INDEX, Page, Section, own_alias
+from django_sitemaps_plus.models import INDEX, Page, Section, Worker, own_alias
 from django_sitemaps_plus.models.base import atomic, contained
 from django_sitemaps_plus.models.pages import note_damaged
 from django_sitemaps_plus.models.sections import owning_site
@@ -52,7 +52,7 @@ from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
 from .answers import ask, look
-from .problems import INCLUDED, problems_of
+from .problems import INCLUDED, last_seen, problems_of
 from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
 
 #: Files of a site that are read.
@@ -269,12 +269,18 @@ def _cache(site: Site) -> Findings:
 
 
 def _workers(site: Site) -> Findings:
-    executor = get_executor()
-    if not executor.is_listening:
+    executor, workers = get_executor(), list(Worker.objects.order_by("kind"))
+    for it in problems_of(SiteStatus(site=site, workers=workers)):
+        yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
+    if there := [last_seen(it) for it in workers if it.is_there]:
+        yield Finding("workers", True, "; ".join(there))
+    if executor.is_listening:
+        faults = [Finding("workers", False, *it) for it in executor.worker_faults()]
+        yield from faults or [
+            Finding("workers", True, "the broker and a worker answer")
+        ]
+    elif not there:
         yield Finding("workers", None, "none, so commands alone build and notify")
-        return
-    faults = [Finding("workers", False, *it) for it in executor.worker_faults()]
-    yield from faults or [Finding("workers", True, "the broker and a worker answer")]
 
 
 def _builds(site: Site) -> Findings:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from django.template.defaultfilters import floatformat
@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy, override
 
 from django_sitemaps_plus.conf import Site, origin_setting
 from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.models.workers import COMMANDS, Worker
 from django_sitemaps_plus.notifications.dispatch import HIGHEST, indexed_share
 from django_sitemaps_plus.site_urls import page_url
 
 from .answers import Answer
-from .requests import command_for
+from .requests import command_for, rebuilt
 from .status import EngineStatus, SectionStatus, SiteStatus, age_of
 
 #: The line by which a URLconf has the views of sitemaps.
@@ -340,34 +341,35 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
 
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
+    remind = _("See that workers or a cron job run.")
+    start = _("Start one again; see in its log why it ended.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
-    engines = status.engines
+    gone = _("No worker has been seen for %(age)s, and none ended by itself.")
     sections = [it for it in status.sections if not it.fault]  # the fault is the cause
-    times = [("section_overdue", it.section, change, it.oldest) for it in sections]
-    times += [
-        ("section_overdue", it.section, build, it.last_build_at) for it in sections
+    workers = [it for it in status.workers if it.is_missed]
+    times = [
+        *[("section_overdue", it.section, change, it.oldest) for it in sections],
+        *[("section_overdue", it.section, build, it.last_build_at) for it in sections],
+        *[("engine_overdue", it.engine, change, it.oldest) for it in status.engines],
+        *[("worker_gone", it.kind, gone, it.seen_at) for it in workers],
     ]
-    times += [("engine_overdue", it.engine, change, it.oldest) for it in engines]
     for id_, name, words, moment in times:
-        if moment and age_of(moment) > max_age:
-            command = command_for("build_sitemaps", status.site, name)
+        limit = 0 if id_ == "worker_gone" else max_age
+        if moment and age_of(moment) > limit:
+            command, remedy = command_for("build_sitemaps", status.site, name), remind
             if id_ == "engine_overdue":
                 options = "--engine", name
                 command = command_for("notify_search_engines", status.site, *options)
+            elif id_ == "worker_gone":
+                command, remedy = COMMANDS.get(name, f"manage.py {name}"), start
             yield Problem(
                 id=id_,
                 subject=name,
-                message=words % {"age": span(age_of(moment)), "limit": span(max_age)},
-                remedy=_("See that workers or a cron job run."),
+                message=words % {"age": span(age_of(moment)), "limit": span(limit)},
+                remedy=remedy,
                 command=command,
                 since=moment,
             )
-
-
-def rebuilt(section: str, site: Site) -> dict[str, Any]:
-    """Return what has every page of a section built, by a command and by an action."""
-    command = command_for("build_sitemaps", site, section, "--full")
-    return {"command": command, "action": "rebuild", "subject": section}
 
 
 def shortened(words: str, most: int = MAX_WORDS) -> str:
@@ -382,6 +384,11 @@ def span(seconds: float) -> str:
     now = timezone.now()
     # Lines break elsewhere.
     return timesince(now - timedelta(seconds=seconds), now).replace("\xa0", " ")
+
+
+def last_seen(worker: Worker) -> str:
+    """Return when a worker of a kind was seen last, in words."""
+    return f"{worker.kind} was seen {span(age_of(worker.seen_at))} ago"
 
 
 #: The probes of problems in the order in which they are shown, but for what is late.

@@ -91,6 +91,12 @@ def submit(site: Site, engine: str, urls: Collection[str], **others: Any) -> boo
     return _notify()
 
 
+def rebuilt(section: str, site: Site) -> dict[str, Any]:
+    """Return what has every page of a section built, by a command and by an action."""
+    command = command_for("build_sitemaps", site, section, "--full")
+    return {"command": command, "action": "rebuild", "subject": section}
+
+
 def command_for(name: str, site: Site, *arguments: str) -> str:
     """Return what does the work of a request where no worker listens."""
     several = ["--site", site.name] if get_settings().sites is not None else []

@@ -24,8 +24,8 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .audit import read_findings
-from .problems import INTERRUPTED, Item, Problem, problems_of, rebuilt, shortened
-from .requests import command_for
+from .problems import INTERRUPTED, Item, Problem, problems_of, shortened
+from .requests import command_for, rebuilt
 from .status import LATE, SectionStatus, SiteStatus
 
 #: Pages that could not be built, targets of an engine and findings of a rule that are
@@ -126,6 +126,7 @@ def read_problems(
             "sections": (_("Sections and index"), parts),
             "pages": (_("Pages that could not be built"), kinds["pages"]),
             "rows": (_("Rows and values left out"), [*left_out(site, sections, link)]),
+            "workers": (_("Workers"), kinds["worker"]),
             "engines": (_("Search engines"), kinds["engine"]),
             "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
         }

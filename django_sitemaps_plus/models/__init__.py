@@ -11,6 +11,7 @@ from .figures import Dashboard, Figure
 from .pages import Page, PageQuerySet
 from .publications import Publication, has_subscribers
 from .sections import INDEX, Section
+from .workers import Worker
 
 __all__ = [
     "INDEX",
@@ -30,6 +31,7 @@ __all__ = [
     "RowQuerySet",
     "Section",
     "State",
+    "Worker",
     "has_subscribers",
     "own_alias",
 ]

@@ -26,12 +26,14 @@ from django_sitemaps_plus.models import (
     RowQuerySet,
     Section,
     State,
+    Worker,
     has_subscribers,
 )
 from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
+from django_sitemaps_plus.models.workers import FORGOTTEN
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import delete_object, objects
@@ -236,7 +238,8 @@ class _Prune:
         self._delete(hosts.exclude(engine__in=names))
 
     def remove_figures(self) -> None:
-        """Remove figures that are too old for the trends, also of removed sites."""
+        """Remove figures too old for the trends, and workers that were given up."""
+        self._delete(Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN))
         old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
 

@@ -181,7 +181,8 @@ class TestReference:
         kinds = SectionStatus, EngineStatus, Problem
         fields = {it.name for kind in kinds for it in dataclasses.fields(kind)}
         module = (PACKAGE / "diagnostics/problems.py").read_text()
-        ids = re.findall(r'"((?:index|origin|section|pages|engine)_[a-z]{3,})"', module)
+        of = "index|origin|section|pages|engine|worker"
+        ids = re.findall(rf'"((?:{of})_[a-z]{{3,}})"', module)
         assert codes("\n".join(keys)) == fields.union(ids)
 
     def test_signals_are_documented_with_their_arguments(self):

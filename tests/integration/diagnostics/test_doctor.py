@@ -20,7 +20,7 @@ from django_sitemaps_plus import tasks
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.doctor import Finding
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.models import Change, Page, Section, Worker
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support import urls
 from tests.support.builds import build_fully
@@ -287,7 +287,8 @@ class TestWorkers:
     @pytest.mark.django_db(transaction=True)
     def test_one_that_takes_our_tasks_must_answer(self, celery, monkeypatch):
         def said() -> str:
-            [found] = doctor._workers(None)
+            *seen, found = doctor._workers(None)
+            assert [it.ok for it in seen] == [True] * len(Worker.objects.all())
             assert found.ok or found.remedy
             return found.text
 

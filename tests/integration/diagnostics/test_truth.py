@@ -18,8 +18,9 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics import doctor
-from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
+from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section, Worker
 from django_sitemaps_plus.models.sections import SectionQuerySet
+from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import FAULT_AGE, live_faults
@@ -344,3 +345,30 @@ class TestFeedback:
         assert [f"{feed}: " in it for it in words] == [bool(expected)]
         configure(NOTIFY=False)  # nobody asks it any more
         assert health_ids() == set()
+
+
+class TestWorkers:
+    @pytest.fixture(autouse=True)
+    def seen(self) -> None:
+        """Have seen a worker, a minute ago."""
+        Worker.objects.note("celery")
+        assert status_ids() == set()
+        Worker.objects.update(seen_at=timezone.now() - GONE)
+
+    def test_one_that_is_gone_is_a_problem_everywhere(self):
+        assert status_ids() == health_ids() == {"worker_gone"}
+        assert "No worker has been seen for 1 minute" in crosses()["workers"]
+        for page in shown():
+            assert "No worker has been seen for 1 minute" in page
+            assert "celery -A PROJECT worker" in page
+
+    def test_it_is_over_once_one_is_seen(self):
+        Worker.objects.note("celery")
+        assert status_ids() == health_ids() == set()
+        assert [it.ok for it in doctor.examine() if it.name == "workers"] == [True]
+
+    def test_one_that_ended_by_itself_is_not_missed(self):
+        Worker.objects.note("celery", has_ended=True)
+        Worker.objects.update(seen_at=timezone.now() - GONE)
+        assert status_ids() == health_ids() == set()
+        assert [it.ok for it in doctor.examine() if it.name == "workers"] == [None]

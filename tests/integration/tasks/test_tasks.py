@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import MAX_DEATHS, Change, Page, Section
+from django_sitemaps_plus.models import MAX_DEATHS, Change, Page, Section, Worker
 from django_sitemaps_plus.models.claims import BATCH_PAGES
 from tests.integration.diagnostics.time import objects, pass_time, pointed
 from tests.reliability.tools.published import published_urls
@@ -301,6 +301,24 @@ class TestSharedWork:
             tasks.refresh.delay()
             wait_until_built(60, "all are built")
         assert sorted(published_urls()) == product_urls(range(60))
+
+
+class TestPresence:
+    """Others know from a row whether a worker is there."""
+
+    @pytest.mark.parametrize("pool", ["solo", "prefork"])
+    def test_one_that_is_killed_is_told_from_one_that_ends(self, celery, pool):
+        with working(celery, ProductSource, pool=pool) as (worker,):
+            wait_until(Worker.objects.exists, "it is seen")
+            worker.kill()
+            [seen] = Worker.objects.all()
+            assert (seen.kind, seen.has_ended) == ("celery", False)
+            worker.start()
+            wait_until(
+                lambda: Worker.objects.get().seen_at > seen.seen_at, "it is back"
+            )
+            worker.stop()
+            assert Worker.objects.get().has_ended
 
 
 class TestLostWorkers:
