@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from celery import Task, current_app, shared_task
@@ -22,20 +21,11 @@ from celery.app import app_or_default
 from celery.signals import heartbeat_sent, worker_shutdown
 from django.utils import timezone
 
-from django_sitemaps_plus.models.claims import BATCH_PAGES
-
-from .building.build import build
-from .conf import get_settings, get_site, get_sites
+from .background import work
+from .background.presence import NOTE_SECONDS, Presence
+from .conf import get_settings
 from .executors.base import Executor, get_executor
-from .executors.presence import NOTE_SECONDS, Presence
 from .executors.wakeups import Wakeups
-from .models import Page
-from .models.sections import owning_site
-from .notifications.dispatch import notify_engines
-from .notifications.url_changes import relay
-from .publishing import prune as pruning
-from .registry import registry
-from .sites import Site, for_each
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +71,7 @@ def refresh(sections: Iterable[str] = ()) -> None:
         BuildError: a source, the storage or the database failed. The next call of the
             schedule goes on.
     """
-    _build(sections, audits=False)
+    work.build_sections(sections, _try_to_send, audits=False)
 
 
 @_task
@@ -91,13 +81,13 @@ def build_pages(sections: Iterable[str] = ()) -> None:
     Args:
         sections: as for :func:`refresh`.
     """
-    _build(sections, audits=False, notices=False)
+    work.build_sections(sections, _try_to_send, audits=False, notices=False)
 
 
 @_task
 def audit() -> None:
     """Compare the pages longest unchecked with their rows, for AUDIT_BUDGET_SECONDS."""
-    _build((), notices=False)
+    work.build_sections((), _try_to_send, notices=False)
 
 
 @_task
@@ -108,11 +98,8 @@ def notify() -> None:
         ConfigurationError: an engine is broken.
         DatabaseError: the database failed; what was not submitted waits.
     """
-    reports = for_each(
-        _sites(), partial(notify_engines, seconds=get_settings().task_seconds)
-    )
-    if times := [report.next_at for report in reports if report.next_at is not None]:
-        get_executor().notify(max(min(times), timezone.now() + _AT_LEAST))
+    if due := work.next_due(work.notify()):
+        get_executor().notify(max(due, timezone.now() + _AT_LEAST))
 
 
 # Between two calls that one process asks for.
@@ -129,7 +116,7 @@ def prune() -> None:
     Raises:
         StoreError: the storage failed.
     """
-    for_each(_sites(), lambda: pruning.prune(owning_site()))
+    work.prune()
 
 
 class _Heart:
@@ -268,47 +255,6 @@ def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:
             expires=seconds + get_settings().task_seconds,
             retry_policy={"max_retries": 0},
         )
-
-
-def _sites() -> Iterable[Site | None]:
-    """Return the sites in any order, since the last ones may be left without time."""
-    if get_settings().sites is None:
-        return [None]
-    sites = get_sites()
-    return random.sample(sites, len(sites))
-
-
-def _build(sections: Iterable[str], **changes: Any) -> None:
-    until = time.monotonic() + get_settings().task_seconds
-    for_each(_sites(), partial(_build_site, list(sections), until, **changes))
-
-
-def _build_site(sections: list[str], until: float, **changes: Any) -> None:
-    known = list(registry)
-    names = [name for name in sections or known if name in known]
-    if not names:
-        registry.must_be_whole()
-        return
-
-    def call_help(sections: list[str], pages: int) -> None:
-        """Let other workers take part where there is enough to do."""
-        batches = -(-pages // BATCH_PAGES)
-        for _ in range(min(batches, _places(sections)) - 1):  # this one builds too
-            _try_to_send(sections)
-
-    if changes.get("notices", True):
-        changes["call_help"] = call_help
-    report = build(names, waits=False, seconds=until - time.monotonic(), **changes)
-    relay(until)
-    # No task takes for ever: another one goes on, unless enough are at it.
-    if report.unfinished and _places(report.unfinished) > 0:
-        _try_to_send(report.unfinished)
-
-
-def _places(sections: list[str]) -> int:
-    """Return how many more builders sections may have."""
-    at_work = Page.objects.count_builders(get_site().name, sections)
-    return get_settings().max_builders - at_work
 
 
 def _try_to_send(sections: list[str]) -> None:

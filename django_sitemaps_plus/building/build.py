@@ -238,7 +238,9 @@ def _publish_index(build: Build) -> list[Page] | None:
             return None
         take_origin(has_moved=False)  # it may have moved meanwhile
         # Also when the time is over: it lists what was published in time.
-        build_dirty_pages(replace(build, seconds=None), [pages[0].section_id])
+        build_dirty_pages(
+            replace(build, seconds=None, ends=None), [pages[0].section_id]
+        )
         pages = Page.objects.indexes(site=build.site.name)
     return pages
 
@@ -269,13 +271,15 @@ def _report(
             rows = Section.objects.filter(pk=row.pk, fault=row.fault)
             rows.update(fault="", fault_since=None)
 
-    sections = [it for it in planned if build.is_out_of_time and not build.is_left(it)]
+    late = (
+        [it for it in planned if not build.is_left(it)] if build.is_out_of_time else []
+    )
     return BuildReport(
         sections=[build.report(name) for name in build.names],
         index_pages=None if indexes is None else sum([i.entries for i in indexes]),
         index_errors=index_problems(indexes or ()),
         missing=missing,
-        unfinished=[it.name for it in sections if it.row.pages.claimable().exists()],
+        unfinished=[it.name for it in late if it.row.pages.claimable().exists()],
         seconds=time.monotonic() - build.began,
     )
 

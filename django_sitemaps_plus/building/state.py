@@ -50,6 +50,8 @@ class Build:
     #: before; else leave to others what they are at.
     waits: bool = True
     seconds: float | None = None  # after which no more pages are begun
+    #: Asked before pages are begun, whether there is something better to do.
+    ends: Callable[[], bool] | None = None
     #: Called with the sections and the number of pages to build, if they are many.
     call_help: Callable[[list[str], int], None] | None = None
 
@@ -103,7 +105,9 @@ class Build:
     def is_out_of_time(self) -> bool:
         """Whether no more pages are to be begun."""
         passed = time.monotonic() - self.began
-        return self.seconds is not None and passed >= self.seconds
+        if self.seconds is not None and passed >= self.seconds:
+            return True
+        return self.ends is not None and self.ends()
 
     @property
     def waits_for_others(self) -> bool:

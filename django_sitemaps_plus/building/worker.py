@@ -124,6 +124,9 @@ def _build_claimed(build: Build, pages: list[Page]) -> set[int]:
 
 def _build_one(build: Build, page: Page) -> BuiltPage | None:
     """Build one page; None where that has been dealt with otherwise."""
+    if build.is_out_of_time:
+        Page.objects.release([page])
+        return None
     try:
         if page.section.name == INDEX:
             return build_index_page(page)

@@ -7,20 +7,15 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error
-from django.urls import NoReverseMatch
 
+from django_sitemaps_plus.background.work import FAILURES
 from django_sitemaps_plus.conf import Site, get_settings, get_sites
-from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
-
-# NoReverseMatch: the URLconf does not include ours, as a check says.
-_FAILURES = (SitemapsPlusError, ImproperlyConfigured, Error, NoReverseMatch)
 
 
 class SiteCommand(BaseCommand):
@@ -101,7 +96,7 @@ class SiteCommand(BaseCommand):
         """Raise a CommandError for what the app, the settings or a database raise."""
         try:
             yield
-        except _FAILURES as error:
+        except FAILURES as error:
             words = self.failure.format(in_one_line(error))
             status = self.outage_status if isinstance(error, Error) else 1
             raise CommandError(words, returncode=status) from error

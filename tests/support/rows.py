@@ -6,35 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.apps import apps
 from django.db import connections
 
-from django_sitemaps_plus.models import (
-    Change,
-    Delivery,
-    EngineHost,
-    Exclusion,
-    Figure,
-    Page,
-    Publication,
-    Section,
-)
 
-OWN_TABLES = (
-    Section,
-    Page,
-    Change,
-    Publication,
-    Delivery,
-    EngineHost,
-    Exclusion,
-    Figure,
-)
+def own_tables() -> list[Any]:
+    """Return the models of the app that have tables, sections first."""
+    models = apps.get_app_config("sitemaps_plus").get_models()
+    own = [model for model in models if not model._meta.proxy]
+    return sorted(own, key=lambda it: it.__name__ != "Section")
 
 
 def make_tables(alias: str) -> None:
     """Make the app's own tables on another database."""
     with connections[alias].schema_editor() as editor:
-        for model in OWN_TABLES:
+        for model in own_tables():
             editor.create_model(model)
 
 

@@ -18,7 +18,7 @@ from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.models import Page, Section
 from tests.integration.diagnostics.time import pass_time
 from tests.support.published import all_rows
-from tests.support.rows import OWN_TABLES, RowsElsewhere, make_tables
+from tests.support.rows import RowsElsewhere, make_tables, own_tables
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -187,7 +187,7 @@ def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
     """And deletes nothing that it was copied with."""
     build()
     original = namespace()
-    for model in OWN_TABLES:
+    for model in own_tables():
         for row in model.objects.values():
             put(model, row, second)
     with using(second):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from kombu import Connection, Queue
@@ -13,7 +15,7 @@ from kombu.exceptions import ChannelError
 from django_sitemaps_plus import Source
 
 from .programs import Program
-from .workers import Broker, send_wakeups, start_beat, start_worker
+from .workers import Broker, environment, send_wakeups, start_beat, start_worker
 
 #: Seconds after which beat asks again, where a test lets one run.
 SWEEP_SECONDS = 0.5
@@ -40,6 +42,22 @@ def working(
         except AssertionError:
             sys.stderr.write("\n".join([worker.printed() for worker in workers]))
             raise
+
+
+@contextmanager
+def keeping(source: type[Source], **options: Any) -> Iterator[Program]:
+    """Run ``run_sitemaps``, which needs no broker and knows a source as "products"."""
+    options["WORKER_SECTIONS"] = {"products": _path(source)}
+    command = [sys.executable, "-m", "tests.support.servers.run_worker"]
+    with tempfile.TemporaryDirectory(prefix="sitemaps-plus-worker-") as directory:
+        program = Program(
+            command,
+            directory=Path(directory),
+            environment=environment(**options),
+            ready="kept up to date",
+        )
+        with program.started():
+            yield program
 
 
 def _path(source: type[Source]) -> str:

@@ -1,0 +1,1 @@
+"""Background: the work of workers, whoever runs them."""
