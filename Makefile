@@ -19,11 +19,12 @@ SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
 # memory are for extensions in C, and cost a tenth of the time.
 PYTEST := PYTHONDEVMODE=1 PYTHONMALLOC=pymalloc $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-.PHONY: help demo serve worker beat engine test test-sqlite test-postgresql test-mysql \
+.PHONY: help demo run serve worker beat engine test test-sqlite test-postgresql test-mysql \
   test-reliability soak bench walks mutants lint docs messages clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
+	@echo "make run    serve the example project, and build what you edit in it"
 	@echo "make serve  serve the example project at http://localhost:8000"
 	@echo "make worker run a Celery worker of it; a second one in another terminal"
 	@echo "make beat   have its workers look for changes and notify engines every 30 seconds"
@@ -73,12 +74,18 @@ demo: $(DEMO)
 	$(BIN)/python manage.py build_sitemaps
 	@echo
 	@echo "Try next:"
-	@echo "1. make serve, then open http://localhost:8000/sitemap.xml"
+	@echo "1. make run, then open http://localhost:8000/sitemap.xml"
 	@echo "2. $(BIN)/python manage.py createsuperuser, then rename a city at"
-	@echo "   http://localhost:8000/admin/atlas/city/"
-	@echo "3. $(BIN)/python manage.py build_sitemaps: it renders the page of that city"
-	@echo "4. see the dashboard at http://localhost:8000/admin/sitemaps_plus/dashboard/"
-	@echo "5. make worker and make beat, with a Redis: they build after each edit"
+	@echo "   http://localhost:8000/admin/atlas/city/: its page is built in seconds"
+	@echo "3. see the dashboard at http://localhost:8000/admin/sitemaps_plus/dashboard/"
+	@echo "4. make engine: it plays a search engine, and prints what it gets"
+	@echo "5. make worker and make beat, with a Redis: many machines share the work"
+
+# Both end with Ctrl+C.
+run: $(DEMO)
+	@$(BIN)/python manage.py run_sitemaps & worker=$$!; \
+	  trap "kill $$worker 2>/dev/null; wait $$worker" EXIT; trap : INT; \
+	  $(BIN)/python manage.py runserver
 
 serve: $(DEMO)
 	$(BIN)/python manage.py runserver

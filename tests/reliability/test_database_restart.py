@@ -17,11 +17,12 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, Worker
 from django_sitemaps_plus.views.responses import RETRY_AFTER
 from tests.support.servers.postgresql import PostgreSQL, start_postgresql, use_database
 from tests.support.servers.programs import wait_until
-from tests.support.servers.running import sweeping, working
+from tests.support.servers.running import keeping, sweeping, working
+from tests.support.testapp.models import Product
 from tests.support.web import WebClient
 
 from .test_recovery import MAX_SECONDS
@@ -37,7 +38,15 @@ from .tools.outage import (
 from .tools.processes import running, serving
 from .tools.public import unlike_pages
 from .tools.published import published_urls
-from .tools.shop import IS_SOAK, lost_objects, publish, some_seed, table, unfinished
+from .tools.shop import (
+    IS_SOAK,
+    lost_objects,
+    publish,
+    rename,
+    some_seed,
+    table,
+    unfinished,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -162,3 +171,17 @@ def test_a_database_that_crashes(
         answers=dict(crawler.statuses),
     )
     assert max(resumed) <= MAX_SECONDS
+
+
+def test_a_worker_without_a_broker_goes_on(database, sections):
+    """The process stays, says what was wrong, and builds what has changed meanwhile."""
+    publish(3, SmallPages)
+    with keeping(SmallPages) as worker:
+        wait_until(Worker.objects.exists, "it is there")
+        database.crash()
+        connections["default"].close()
+        wait_until(lambda: "OperationalError" in worker.printed(), "it has failed")
+        database.start()
+        rename(Product.objects.values_list("pk", flat=True), "after")
+        wait_until(lambda: sorted(published_urls()) == table(), "it has built again")
+        assert worker.is_running()
