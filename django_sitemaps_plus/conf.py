@@ -51,6 +51,7 @@ class AppSettings:
     contrib_sitemaps: str | None = None  # dotted path of a dict of contrib's sitemaps
     storage: str | None = None  # alias in STORAGES; None: MEDIA_ROOT/sitemaps
     executor: str = "django_sitemaps_plus.building.pool.LocalExecutor"
+    tasks_alias: str = "default"  # alias in TASKS, for the executor of Django's Tasks
     wake_seconds: int = 2  # from a change to the build that it wakes
     lease_seconds: int = 60  # that a builder keeps its pages without a heartbeat
     max_builders: int = 8  # tasks that build at the same time

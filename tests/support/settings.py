@@ -19,6 +19,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django_sitemaps_plus",
+    "django_tasks_db",
     "tests.support.testapp",
 ]
 MIDDLEWARE = [
@@ -44,6 +45,7 @@ ROOT_URLCONF = "tests.support.urls"
 DATABASES = {"default": database_settings()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 LANGUAGE_CODE = "en-us"
 LANGUAGES = [("en", "English"), ("de", "German"), ("fr", "French")]
 USE_TZ = True

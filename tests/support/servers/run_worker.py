@@ -1,4 +1,4 @@
-"""The program of a worker without a broker: ``run_sitemaps`` with a test's sections."""
+"""The program of a worker that is a command, with the sections of a test."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ django.setup()
 
 from . import sections  # noqa: E402, F401 - which registers them
 
-call_command("run_sitemaps", *sys.argv[1:])
+call_command(*sys.argv[1:])

@@ -45,16 +45,22 @@ def working(
 
 
 @contextmanager
-def keeping(source: type[Source], **options: Any) -> Iterator[Program]:
-    """Run ``run_sitemaps``, which needs no broker and knows a source as "products"."""
+def keeping(
+    source: type[Source],
+    *arguments: str,
+    ready: str = "kept up to date",
+    **options: Any,
+) -> Iterator[Program]:
+    """Run ``run_sitemaps``, or another command, which knows a source as "products"."""
     options["WORKER_SECTIONS"] = {"products": _path(source)}
     command = [sys.executable, "-m", "tests.support.servers.run_worker"]
+    command += arguments or ["run_sitemaps"]
     with tempfile.TemporaryDirectory(prefix="sitemaps-plus-worker-") as directory:
         program = Program(
             command,
             directory=Path(directory),
             environment=environment(**options),
-            ready="kept up to date",
+            ready=ready,
         )
         with program.started():
             yield program

@@ -1,0 +1,114 @@
+"""Django's Tasks: the executor for projects that run the workers of some backend.
+
+The only module that knows them. As with Celery, a task says "look again" and nothing
+else. No backend has a schedule, and some leave the task of a killed worker running for
+ever: so ``run_sitemaps --once`` from cron, or ``run_sitemaps``, goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
+
+from django_sitemaps_plus.background import work
+from django_sitemaps_plus.conf import SETTING, get_settings
+
+from .base import Executor
+from .wakeups import Wakeups
+
+try:
+    from django import tasks
+except ImportError:  # before Django 6.0
+    import django_tasks as tasks  # type: ignore[no-redef]
+
+# Backends that run a task at once, in the process that asks for it, or never.
+_WITHOUT_WORKERS = ("ImmediateBackend", "DummyBackend")
+
+
+@tasks.task
+def refresh(sections: list[str]) -> None:
+    """Notice what has changed in sections, and build it together with other workers."""
+    work.build_sections(sections, _call_help, audits=False)
+
+
+@tasks.task
+def build_pages(sections: list[str]) -> None:
+    """Build pages of sections that are known to have changed, until there are none."""
+    work.build_sections(sections, _call_help, audits=False, notices=False)
+
+
+@tasks.task
+def notify() -> None:
+    """Submit to engines what is due, and ask for another call if more is due soon."""
+    if due := work.next_due(work.notify()):
+        TasksExecutor().notify(max(due, timezone.now() + timedelta(seconds=1)))
+
+
+class TasksExecutor(Executor):
+    """Lets workers of Django's Tasks build and notify, soon after a change."""
+
+    @property
+    def is_listening(self) -> bool:  # type: ignore[override]
+        """Whether tasks wait for workers; else they would run in web processes."""
+        with suppress(ImproperlyConfigured):  # a check reports it
+            return type(_backend()).__name__ not in _WITHOUT_WORKERS
+        return False
+
+    @cached_property
+    def wakeups(self) -> Wakeups:
+        """The tasks that build."""
+        return Wakeups(lambda name, seconds: _enqueue(refresh, seconds, [name]))
+
+    @cached_property
+    def notifications(self) -> Wakeups:
+        """The tasks that notify."""
+        return Wakeups(lambda name, seconds: _enqueue(notify, seconds))
+
+    def wake(self, section: str) -> None:
+        """Ask for a build of a section in WAKE_SECONDS."""
+        if self.is_listening:
+            self.wakeups.wake(section, get_settings().wake_seconds)
+
+    def notify(self, due: datetime) -> None:
+        """Ask for deliveries at a time, where the backend can wait for one."""
+        if self.is_listening and _backend().supports_defer:
+            wait = (due - timezone.now()).total_seconds()
+            self.notifications.wake("engines", max(wait, 0))
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Yield that no worker gets any task."""
+        alias = get_settings().tasks_alias
+        try:
+            _backend()
+        except ImproperlyConfigured as error:
+            remedy = f"Define it in TASKS, or set {SETTING}['TASKS_ALIAS']."
+            yield f"TASKS[{alias!r}] cannot be used: {error}", remedy
+            return
+        if not self.is_listening:
+            yield (
+                f"TASKS[{alias!r}] has no workers, so nothing builds after a change.",
+                "Use a backend that has, such as that of django-tasks-db; or run "
+                "manage.py run_sitemaps, and leave EXECUTOR out.",
+            )
+
+
+def _backend() -> Any:
+    return tasks.task_backends[get_settings().tasks_alias]
+
+
+def _call_help(sections: list[str]) -> None:
+    _enqueue(build_pages, 0, sections)
+
+
+def _enqueue(task: Any, seconds: float, *arguments: Any) -> None:
+    """Add a task that runs in some seconds, or as soon as the backend can."""
+    task = task.using(backend=get_settings().tasks_alias)
+    if seconds and task.get_backend().supports_defer:
+        task = task.using(run_after=timezone.now() + timedelta(seconds=seconds))
+    task.enqueue(*arguments)

@@ -1,0 +1,108 @@
+"""The executor of Django's Tasks, with the worker of django-tasks-db."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django_tasks_db.models import DBTaskResult
+
+from django_sitemaps_plus.executors import tasks
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.models import Change, Page
+from tests.reliability.tools.published import published_urls
+from tests.reliability.tools.shop import unfinished
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import keeping
+from tests.support.servers.workers import send_wakeups
+from tests.support.shop import make_products
+
+from .sources import ProductSource, SlowSource
+from .test_tasks import rename, wait_until_done, wait_until_published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+EXECUTOR = f"{tasks.__name__}.TasksExecutor"
+IMMEDIATE = f"{tasks.tasks.__name__}.backends.immediate.ImmediateBackend"
+WORKER = ["db_worker", "--interval", "0.1", "--no-startup-delay", "--verbosity", "3"]
+
+
+@pytest.fixture(autouse=True)
+def executor(configure: Any) -> None:
+    """Let workers of Django's Tasks build."""
+    configure(EXECUTOR=EXECUTOR, WAKE_SECONDS=1, LEASE_SECONDS=2)
+
+
+def waiting() -> list[tuple[str, Any]]:
+    """Return the tasks that wait, and their arguments."""
+    send_wakeups()
+    rows = DBTaskResult.objects.order_by("enqueued_at")
+    return [(it.task_path.rpartition(".")[2], it.args_kwargs["args"]) for it in rows]
+
+
+class TestWorkers:
+    def test_a_save_is_published_without_any_command(self, publish):
+        make_products(2)
+        publish(ProductSource)
+        with keeping(ProductSource, *WORKER, ready="Starting worker"):
+            rename(0, "renamed")
+            wait_until_published("renamed")
+
+    def test_one_that_is_killed_loses_nothing(self, sections, run):
+        """Its task may stay for ever: the next one, or a sweep, builds its pages."""
+        make_products(40)
+        sections.register("products", SlowSource)
+        tasks.refresh.enqueue(["products"])
+        with keeping(SlowSource, *WORKER, ready="Starting worker") as worker:
+            wait_until(Page.objects.filter(built__gt=0).exists, "it builds")
+            worker.kill()
+            worker.start()
+            wait_until(lambda: not claimed(), "its claims are over")
+            tasks.refresh.enqueue(["products"])
+            wait_until_done(40)
+        assert len({url.split("/")[3] for url in published_urls()}) == 2
+
+    def test_a_sweep_builds_what_no_task_does(self, publish, run):
+        make_products(2)
+        publish(ProductSource)
+        rename(0, "renamed")
+        DBTaskResult.objects.all().delete()
+        run("run_sitemaps", once=True)
+        assert unfinished() == []
+
+
+def claimed() -> bool:
+    """Return whether pages are claimed that nobody is free to take."""
+    dirty = Page.objects.dirty()
+    return dirty.exists() and not Page.objects.claimable().exists()
+
+
+class TestTasks:
+    def test_they_name_sections_and_nothing_else(self, publish):
+        make_products(2)
+        publish(ProductSource)
+        rename(0, "renamed")
+        rename(1, "renamed-2")
+        assert waiting() == [("refresh", [["products"]])]
+        assert Change.objects.count() == 2
+
+    @pytest.mark.parametrize(
+        ("backends", "said"),
+        [
+            ({}, "cannot be used"),
+            ({"default": {"BACKEND": "nowhere.Backend"}}, "cannot be used"),
+            ({"default": {"BACKEND": IMMEDIATE}}, "has no workers"),
+        ],
+    )
+    def test_without_workers_a_save_asks_nobody(
+        self, publish, settings, backends, said
+    ):
+        make_products(1)
+        publish(ProductSource)
+        settings.TASKS = backends
+        [(fault, _)] = get_executor().faults()
+        assert said in fault
+        assert not get_executor().is_listening
+        rename(0, "renamed")
+        assert waiting() == []
+        assert Change.objects.count() == 1
