@@ -263,6 +263,14 @@ def _look(site: Site) -> Answer:
     return replace(unanswered, seconds=round(monotonic() - began, 3), **given)
 
 
+def response_of(url: str, site: Site) -> Any:
+    """Return what :func:`ask` gets, or raise what a view has raised."""
+    response = ask(url, site)
+    if response.error is not None:
+        raise response.error
+    return response
+
+
 def ask(url: str, site: Site, **headers: str) -> Any:
     """Return the response of the project to a GET for a URL of a site.
 

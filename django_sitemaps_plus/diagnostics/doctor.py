@@ -51,7 +51,7 @@ from django_sitemaps_plus.storage import delete_object, read_object, store_objec
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
-from .answers import ask, look
+from .answers import look, response_of
 from .problems import INCLUDED, last_seen, problems_of
 from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
 
@@ -63,6 +63,7 @@ _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be lon
 _NETWORK = "Look at DNS, TLS and firewalls."
 _UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
 _ROWS = "Mend the database and its migrations first."
+_SWEEP = "See that they run, and run_sitemaps --once from cron beside them."
 _SQLITE = (
     "Set DATABASES['default']['OPTIONS'] = {'transaction_mode': 'IMMEDIATE', "
     "'init_command': 'PRAGMA journal_mode=WAL;'}, or readers meet locks."
@@ -272,15 +273,17 @@ def _workers(site: Site) -> Findings:
     executor, workers = get_executor(), list(Worker.objects.order_by("kind"))
     for it in problems_of(SiteStatus(site=site, workers=workers)):
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
-    if there := [last_seen(it) for it in workers if it.is_there]:
+    there = [last_seen(it) for it in workers if it.is_there]
+    if there:
         yield Finding("workers", True, "; ".join(there))
-    if executor.is_listening:
-        faults = [Finding("workers", False, *it) for it in executor.worker_faults()]
-        yield from faults or [
-            Finding("workers", True, "the broker and a worker answer")
-        ]
-    elif not there:
-        yield Finding("workers", None, "none, so commands alone build and notify")
+    if not executor.is_listening:
+        if not there:
+            yield Finding("workers", None, "none, so commands alone build and notify")
+    elif (faults := executor.worker_faults()) is None:
+        yield Finding("workers", None, "those of EXECUTOR cannot be asked", _SWEEP)
+    else:
+        found = [Finding("workers", False, *it) for it in faults]
+        yield from found or [Finding("workers", True, "the broker and a worker answer")]
 
 
 def _builds(site: Site) -> Findings:
@@ -339,17 +342,9 @@ def _index(site: Site) -> Findings:
     yield Finding("index", ok, text, remedy)
 
 
-def _response(url: str, site: Site) -> Any:
-    """Return what the project answers for a URL, or raise what a view of it raises."""
-    response = ask(url, site)
-    if response.error is not None:
-        raise response.error
-    return response
-
-
 def _robots(site: Site) -> Findings:
     url, line = f"{site.origin}/robots.txt", f"Sitemap: {index_url(site)}"
-    response = _response(url, site)
+    response = response_of(url, site)
     ok: bool | None = line.encode() in response.getvalue()
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
@@ -362,7 +357,7 @@ def _key_files(site: Site) -> Findings:
     for engine in get_engines().values():
         for name, content in engine.files(site).items():
             url = f"{site.origin}{site.script_prefix}{name}"
-            response = _response(url, site)
+            response = response_of(url, site)
             ok = response.getvalue() == content.encode()
             text = f"it answers {response.status_code}{'' if ok else ', without key'}"
             yield Finding(f"key file of {engine.name}", ok, text, _INCLUDE)

@@ -38,12 +38,13 @@ class Executor:
         """Return the names of the workers that answer; as :meth:`worker_faults`."""
         return ()
 
-    def worker_faults(self) -> Iterable[tuple[str, str]]:
+    def worker_faults(self) -> Iterable[tuple[str, str]] | None:
         """Ask the workers; return what keeps them from building, with its remedy.
 
         The answer takes some seconds; whatever the broker's client raises is raised.
+        None where workers cannot be asked.
         """
-        return ()
+        return None
 
 
 @until_settings_change

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django_tasks_db.models import DBTaskResult
 
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.executors import tasks
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Page
@@ -106,3 +108,10 @@ class TestTasks:
         rename(0, "renamed")
         assert waiting() == []
         assert Change.objects.count() == 1
+
+
+def test_the_doctor_does_not_say_well_of_workers_that_cannot_be_asked(publish):
+    publish(ProductSource)
+    [found] = doctor._workers(get_site())
+    assert found.ok is None
+    assert "--once" in found.remedy
