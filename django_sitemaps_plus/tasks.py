@@ -24,6 +24,7 @@ from django.utils import timezone
 from .background import work
 from .background.presence import NOTE_SECONDS, Presence
 from .conf import get_settings
+from .core.suggestions import suggest
 from .executors.base import Executor, get_executor
 from .executors.wakeups import Wakeups
 
@@ -201,6 +202,23 @@ class CeleryExecutor(Executor):
                 "the project is loaded.",
                 "Import the app in the __init__.py of the project, and set "
                 "DJANGO_SETTINGS_MODULE before it is made.",
+            )
+
+    def schedule_faults(self) -> Iterator[tuple[str, str]]:
+        """Yield tasks of beat that do not exist, and that none refreshes."""
+        own = sorted(it for it in current_app.tasks if it.startswith(f"{__name__}."))
+        schedule = current_app.conf.beat_schedule
+        names = [str(entry.get("task")) for entry in schedule.values()]
+        for name in names:
+            if name.startswith("django_sitemaps_plus.") and name not in own:
+                yield f"Beat asks for {name!r}, which is no task.", suggest(name, own)
+        # A scheduler of another app keeps its entries elsewhere.
+        is_celerys = "celery.beat" in str(current_app.conf.beat_scheduler)
+        if is_celerys and refresh.name not in names:
+            yield (
+                f"Beat does not ask for {refresh.name!r}: what no message tells waits.",
+                "Add it to CELERY_BEAT_SCHEDULE, every 30 seconds; or run "
+                "manage.py run_sitemaps --once from cron.",
             )
 
     def workers(self) -> list[str]:

@@ -279,7 +279,10 @@ def _workers(site: Site) -> Findings:
     if not executor.is_listening:
         if not there:
             yield Finding("workers", None, "none, so commands alone build and notify")
-    elif (faults := executor.worker_faults()) is None:
+        return
+    for fault, remedy in executor.schedule_faults():
+        yield Finding("schedule", None, fault, remedy)
+    if (faults := executor.worker_faults()) is None:
         yield Finding("workers", None, "those of EXECUTOR cannot be asked", _SWEEP)
     else:
         found = [Finding("workers", False, *it) for it in faults]

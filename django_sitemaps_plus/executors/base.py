@@ -34,6 +34,10 @@ class Executor:
         """Return what keeps messages from workers, each with its remedy."""
         return ()
 
+    def schedule_faults(self) -> Iterable[tuple[str, str]]:
+        """Return what keeps a schedule from finding what no message tells, likewise."""
+        return ()
+
     def workers(self) -> Iterable[str]:
         """Return the names of the workers that answer; as :meth:`worker_faults`."""
         return ()

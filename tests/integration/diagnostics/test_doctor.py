@@ -25,7 +25,7 @@ from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support import urls
 from tests.support.builds import build_fully
 from tests.support.faults import fail_open, fail_save
-from tests.support.servers.workers import start_worker
+from tests.support.servers.workers import Broker, messages_to, start_worker
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -287,7 +287,8 @@ class TestWorkers:
     @pytest.mark.django_db(transaction=True)
     def test_one_that_takes_our_tasks_must_answer(self, celery, monkeypatch):
         def said() -> str:
-            *seen, found = doctor._workers(None)
+            told = doctor._workers(None)
+            *seen, found = [it for it in told if it.name == "workers"]
             assert [it.ok for it in seen] == [True] * len(Worker.objects.all())
             assert found.ok or found.remedy
             return found.text
@@ -301,6 +302,26 @@ class TestWorkers:
             with start_worker(celery, pool="solo"):
                 assert said() == "the broker and a worker answer"
                 assert len(get_executor().workers()) == 2
+
+    @pytest.mark.parametrize(
+        ("schedule", "said"),
+        [
+            ({}, ["does not ask for"]),
+            ({"a": {"task": f"{tasks.__name__}.refresh"}}, []),
+            ({"a": {"task": f"{tasks.__name__}.refrehs"}}, ["no task", "not ask for"]),
+            ({"a": {"task": "shop.tasks.refrehs"}}, ["does not ask for"]),
+        ],
+    )
+    def test_beat_must_ask_for_a_refresh(self, configure, monkeypatch, schedule, said):
+        configure(EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor")
+        monkeypatch.setattr(tasks.CeleryExecutor, "worker_faults", lambda self: [])
+        with messages_to(Broker("memory://")) as app:
+            monkeypatch.setitem(app.conf, "beat_schedule", schedule)
+            found = [it for it in doctor._workers(None) if it.name == "schedule"]
+        assert [it.ok for it in found] == [None] * len(said)
+        for words, it in zip(said, found, strict=True):
+            assert words in it.text
+            assert it.remedy
 
 
 class TestBuilds:
