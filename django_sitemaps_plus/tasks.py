@@ -72,7 +72,7 @@ def refresh(sections: Iterable[str] = ()) -> None:
         BuildError: a source, the storage or the database failed. The next call of the
             schedule goes on.
     """
-    work.build_sections(sections, _try_to_send, audits=False)
+    work.build_sections(sections, call_help=_call_help, audits=False)
 
 
 @_task
@@ -82,13 +82,13 @@ def build_pages(sections: Iterable[str] = ()) -> None:
     Args:
         sections: as for :func:`refresh`.
     """
-    work.build_sections(sections, _try_to_send, audits=False, notices=False)
+    work.build_sections(sections, call_help=_call_help, audits=False, notices=False)
 
 
 @_task
 def audit() -> None:
     """Compare the pages longest unchecked with their rows, for AUDIT_BUDGET_SECONDS."""
-    work.build_sections((), _try_to_send, notices=False)
+    work.build_sections(call_help=_call_help, notices=False)
 
 
 @_task
@@ -99,12 +99,9 @@ def notify() -> None:
         ConfigurationError: an engine is broken.
         DatabaseError: the database failed; what was not submitted waits.
     """
-    if due := work.next_due(work.notify()):
-        get_executor().notify(max(due, timezone.now() + _AT_LEAST))
+    with work.noting_due(get_executor().notify) as notified:
+        work.notify(notified)
 
-
-# Between two calls that one process asks for.
-_AT_LEAST = timedelta(seconds=1)
 
 # Redis gives a message to another worker when its time is further away than this.
 _LONGEST_COUNTDOWN = timedelta(seconds=60)
@@ -117,7 +114,7 @@ def prune() -> None:
     Raises:
         StoreError: the storage failed.
     """
-    work.prune()
+    work.prune_sites()
 
 
 class _Heart:
@@ -138,7 +135,7 @@ class _Heart:
             self._presence.end()
 
     def _is_beating(self) -> bool:
-        return time.monotonic() - self._last < NOTE_SECONDS
+        return time.monotonic() - self._last < 3 * NOTE_SECONDS
 
 
 _heart = _Heart()
@@ -275,15 +272,6 @@ def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:
         )
 
 
-def _try_to_send(sections: list[str]) -> None:
-    if current_app.conf.task_always_eager:
-        return
-    try:
+def _call_help(sections: list[str]) -> None:
+    if not current_app.conf.task_always_eager:
         _send(build_pages, [sections])
-    except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
-        logger.warning(
-            "Could not reach the broker, so no worker helps: %s: %s",
-            type(error).__name__,
-            error,
-            extra={"action": "broker_failed"},
-        )

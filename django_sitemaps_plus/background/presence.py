@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from threading import Event, Thread
 
-from django.db import Error, connections
+from django.db import connections
 
 from django_sitemaps_plus.models import Worker
 from django_sitemaps_plus.outages import in_one_line
@@ -47,7 +47,7 @@ class Presence(Thread):
     def _note(self, *, has_ended: bool) -> None:
         try:
             Worker.objects.note(self._kind, has_ended=has_ended)
-        except Error as error:  # the next note is tried all the same
+        except Exception as error:  # noqa: BLE001 - of a router, too; the next is tried
             extra = {"action": "presence_failed"}
             logger.warning("No worker is noted: %s", in_one_line(error), extra=extra)
         finally:

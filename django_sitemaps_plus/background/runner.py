@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
-from threading import Event
+from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
 from django.db import connections, reset_queries
@@ -13,11 +15,11 @@ from django.db.models import Count, IntegerField, Max, Value
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import BuildReport
-from django_sitemaps_plus.cache import first_to
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import INDEX, Change, Page, own_alias
+from django_sitemaps_plus.models import INDEX, Change, Page, Section, Worker, own_alias
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking.databases import attempt, databases
 
 from . import work
@@ -26,8 +28,14 @@ from .presence import Presence
 #: Seconds after which all sections are looked at: what no row tells is found so.
 SWEEP_SECONDS = 60
 
-#: Seconds between two audits, and between two prunes.
-AUDIT_SECONDS, PRUNE_SECONDS = 600, 86_400
+#: Seconds between two audits, and between two looks whether to prune.
+AUDIT_SECONDS, PRUNE_SECONDS = 600, 3_600
+
+#: How old the last prune of a site is before it is pruned again.
+PRUNE_AGE = timedelta(days=1)
+
+#: Seconds for which engines may keep builds waiting.
+NOTIFY_SECONDS = 5
 
 #: Seconds between two looks, at least.
 LEAST_SECONDS = 0.2
@@ -51,62 +59,80 @@ class Runner:
     ) -> None:
         """Take what tells people of builds, of submissions and of failures.
 
-        The options are attributes of its builds.
+        The first two are called with the site in force. The options are attributes of
+        its builds.
         """
-        self.ended = Event()
+        self.is_ended = False
+        self._ends: SimpleQueue[None] = SimpleQueue()  # a signal may fill it any time
         self._built, self._notified, self._failed = built, notified, failed
         self._options = options
         self._due = dict.fromkeys(("sweep", "notify", "audit"), 0.0)
-        self._due["prune"] = time.monotonic() + AUDIT_SECONDS  # after what is urgent
+        self._due["prune"] = time.monotonic() + SWEEP_SECONDS  # after what is urgent
+        self._pause = RETRY_SECONDS
+        self._faults: dict[str, str] = {}  # by job, as long as they last
         self._seen: dict[str, _Newest] = {}  # by database
+        self._sections: tuple[int, ...] = ()
         #: Pages that could not be built, by section; the next sweep tries again.
         self._stuck: dict[str, int] = {}
 
+    def end(self) -> None:
+        """Ask it to end with the page at hand; a handler of signals may do so."""
+        self.is_ended = True
+        self._ends.put(None)
+
     def run(self) -> None:
         """Work until it is asked to end; a failure is told, and tried again."""
-        presence, pause = Presence("run_sitemaps"), RETRY_SECONDS
+        presence = Presence("run_sitemaps")
         presence.start()
-        try:
-            while not self.ended.is_set():
-                try:
-                    self._step()
-                    pause = RETRY_SECONDS
-                    wait = self._due["notify"] - time.monotonic()
-                    wait = min(wait, get_settings().wake_seconds)
-                    self.ended.wait(max(wait, LEAST_SECONDS))
-                except work.FAILURES as error:
-                    self._failed(in_one_line(error))
-                    connections.close_all()  # the database may have restarted
-                    # What was seen is still to be done.
-                    self._due["sweep"] = 0.0
-                    self.ended.wait(pause)
-                    pause = min(2 * pause, MOST_RETRY_SECONDS)
-        finally:
-            presence.end()
+        while not self.is_ended:
+            self._step()
+            wait = min(
+                self._due["notify"] - time.monotonic(), get_settings().wake_seconds
+            )
+            wait = self._pause if "look" in self._faults else wait
+            try:
+                self._ends.get(timeout=max(wait, LEAST_SECONDS))
+            except Empty:
+                continue
+        presence.end()  # not after a crash, which others are to notice
 
     def run_once(self) -> None:
         """Do all that there is to do now, as from cron."""
-        self._build(())
-        self._notify()
-        self._audit()
-        self._prune()
+        if (looked := self._try("look", self._look)) is None:
+            return
+        self._seen = looked[2]
+        self._try("build", self._build, ())
+        self._try("notify", self._notify, get_settings().task_seconds)
+        self._due["notify"] = math.inf  # the audit need not wait for more
+        self._try("audit", self._audit)
+        self._try("prune", work.prune_sites, PRUNE_AGE)
+        Worker.objects.note("run_sitemaps", has_ended=True)  # cron has taken over
 
     def _step(self) -> None:
-        """Build what has changed, and notify; else do what can wait."""
+        """Build what has changed, notify, and do what can wait for a change."""
         reset_queries()  # which DEBUG keeps
-        changed, dirty, self._seen = self._look()
+        for connection in connections.all(initialized_only=True):
+            if connection.errors_occurred:  # its server may have restarted
+                connection.close_if_unusable_or_obsolete()
+        looked = self._try("look", self._look)
+        if looked is None:
+            self._due["sweep"] = 0.0  # once the database is back
+            return
+        changed, dirty, self._seen = looked
+        names = changed | {it for it in dirty if dirty[it] != self._stuck.get(it)}
         if self._is_due("sweep", SWEEP_SECONDS):
-            self._build((), dirty)
-        elif names := changed | {
-            it for it in dirty if dirty[it] != self._stuck.get(it)
-        }:
-            self._build(names, dirty)
-        elif self._is_due("audit", AUDIT_SECONDS):
-            self._audit()
+            self._sections = tuple(Section.objects.values_list("pk", flat=True))
+            self._try("build", self._build, (), dirty)
+        elif names:
+            # A dirty index alone is built with any section.
+            named = names - {INDEX} or set(list(registry)[:1])
+            self._try("build", self._build, named, dirty)
         if self._is_due("notify", SWEEP_SECONDS):
-            self._notify()
+            self._try("notify", self._notify, NOTIFY_SECONDS)
+        if self._is_due("audit", AUDIT_SECONDS):
+            self._try("audit", self._audit)
         if self._is_due("prune", PRUNE_SECONDS):
-            self._prune()
+            self._try("prune", work.prune_sites, PRUNE_AGE)
 
     def _is_due(self, what: str, seconds: float) -> bool:
         """Return whether it is time, and set the next time."""
@@ -115,6 +141,27 @@ class Runner:
             return False
         self._due[what] = now + seconds
         return True
+
+    def _try(self, job: str, do: Callable[..., Any], *arguments: Any) -> Any:
+        """Do a job, unless it is asked to end; tell a failure once, and try it soon."""
+        if self.is_ended:
+            return None
+        try:
+            done = do(*arguments)
+        except work.FAILURES as error:
+            words = in_one_line(error)
+            if self._faults.get(job) != words:
+                self._faults[job] = words
+                self._failed(words)
+            # A sweep finds what was seen, and is still to be done.
+            soon = time.monotonic() + self._pause
+            self._due["sweep"] = min(self._due["sweep"], soon)
+            self._pause = min(2 * self._pause, MOST_RETRY_SECONDS)
+            return None
+        self._faults.pop(job, None)
+        if not self._faults:
+            self._pause = RETRY_SECONDS
+        return done
 
     def _look(self) -> tuple[set[str], dict[str, int], dict[str, _Newest]]:
         """Return the sections with new changes, pages to build by section, and all.
@@ -126,49 +173,60 @@ class Runner:
             rows: Any = Change.objects.using(alias).order_by().values_list("section")
             rows = rows.annotate(last=Max("pk"), count=Count("pk"))
             if alias == own_alias():
-                pages: Any = Page.objects.claimable().order_by()
-                pages = pages.values_list("section__name")
+                # By section, or no index would find them.
+                pages: Any = Page.objects.claimable().filter(section__in=self._sections)
+                pages = pages.order_by().values_list("section__name")
                 none = Value(0, IntegerField())
                 rows = rows.union(pages.annotate(last=none, count=Count("pk")))
             counts: Any = attempt(alias, partial(list, rows)) or ()
             found = seen[alias] = {it: (last, n) for it, last, n in counts if last}
             dirty |= {it: n for it, last, n in counts if not last}
             before = self._seen.get(alias, {})
-            changed |= {it for it in found if found[it] > before.get(it, (0, 0))}
+            # Another number: a change may commit after one with a higher key.
+            changed |= {it for it in found if found[it] != before.get(it)}
         return changed, dirty, seen
 
     def _build(
         self, names: Iterable[str], dirty: Mapping[str, int] = {}, **options: Any
     ) -> None:
-        options = {"ends": self.ended.is_set, "audits": False, **options}
-        # A dirty index alone is built with any section.
-        reports = work.build_sections(set(names) - {INDEX}, **self._options, **options)
-        for report in reports:
-            self._built(report)
-        if any([it.rendered for report in reports for it in report.sections]):
-            self._due["notify"] = 0.0
-            self._stuck = {}
-        else:
-            self._stuck = dict(dirty)
+        options = {"ends": lambda: self.is_ended, "audits": False, **options}
+        rendered = 0
 
-    def _notify(self) -> None:
-        reports = work.notify()
-        for report in reports:
+        def built(report: BuildReport) -> None:
+            nonlocal rendered
+            rendered += sum([it.rendered for it in report.sections])
+            self._built(report)
+
+        try:
+            work.build_sections(names, built=built, **self._options, **options)
+        finally:
+            self._stuck = {} if rendered else dict(dirty)
+            if rendered:
+                self._due["notify"] = 0.0
+
+    def _notify(self, seconds: float) -> None:
+        def notified(report: DeliveryReport) -> None:
+            note(report)
             self._notified(report)
-        if due := work.next_due(reports):
-            wait = max((due - timezone.now()).total_seconds(), 1)
-            self._due["notify"] = time.monotonic() + min(wait, SWEEP_SECONDS)
+
+        with work.noting_due(self._note_due) as note:
+            work.notify(notified, seconds)
+
+    def _note_due(self, moment: datetime) -> None:
+        wait = (moment - timezone.now()).total_seconds()
+        self._due["notify"] = time.monotonic() + min(wait, SWEEP_SECONDS)
 
     def _audit(self) -> None:
-        """Compare old pages, until there is a change to build."""
+        """Compare old pages until there is something better to do; then go on later."""
+        is_left = False
 
         def ends() -> bool:
-            changed, _, _ = self._look()
-            return self.ended.is_set() or bool(changed)
+            nonlocal is_left
+            if not is_left:
+                is_late = time.monotonic() >= self._due["notify"]
+                is_left = self.is_ended or is_late or bool(self._look()[0])
+            return is_left
 
         self._build((), notices=False, audits=True, ends=ends)
-
-    def _prune(self) -> None:
-        """Prune, unless another process has done so lately."""
-        if first_to("pruned", PRUNE_SECONDS):
-            work.prune()
+        if is_left:
+            self._due["audit"] = 0.0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
-from collections.abc import Callable, Iterable
-from datetime import datetime
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error
 from django.urls import NoReverseMatch
+from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
@@ -23,62 +25,69 @@ from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.notifications.url_changes import relay
-from django_sitemaps_plus.publishing import prune as pruning
+from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.publishing.prune import is_pruned, prune
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import Site, for_each
+
+logger = logging.getLogger(__name__)
 
 #: Faults of the app, of the settings, of a database, and of a URLconf without our URLs,
 #: as a check says: they end one call, and the next may do better.
 FAILURES = (SitemapsPlusError, ImproperlyConfigured, Error, NoReverseMatch)
 
-#: Asks one more worker for :func:`build_sections`, without looking for changes.
+#: Asks one more worker to build known pages of sections; it may raise.
 CallHelp: TypeAlias = Callable[[list[str]], object]
 
 
 def build_sections(
-    sections: Iterable[str] = (), call_help: CallHelp | None = None, **options: Any
-) -> list[BuildReport]:
+    sections: Iterable[str] = (),
+    *,
+    call_help: CallHelp | None = None,
+    built: Callable[[BuildReport], object] = bool,
+    **options: Any,
+) -> None:
     """Build sections of all sites for TASK_SECONDS, beside whoever builds as well.
 
-    Names that are not registered are left out: another version of the project may have
-    given them. The options are attributes of a build. Whatever is left is for the next
-    call, and ``call_help`` asks for one.
+    Args:
+        sections: names; none for all that are registered. Others are left out: another
+            version of the project may have given them.
+        call_help: called where there are many pages, and where the time was too short.
+        built: gets the report of each site, which is in force.
+        options: attributes of the builds.
 
     Raises:
-        BuildError: a source, the storage or the database failed.
+        BuildError: a source, the storage or the database failed; other sites are built.
     """
-    until = time.monotonic() + get_settings().task_seconds
-    work = partial(_build, list(sections), call_help, until, options)
-    return [it for it in for_each(shuffled_sites(), work) if it is not None]
+    until, sections = time.monotonic() + get_settings().task_seconds, list(sections)
 
-
-def _build(
-    sections: list[str],
-    call_help: CallHelp | None,
-    until: float,
-    options: dict[str, Any],
-) -> BuildReport | None:
-    known = list(registry)
-    names = [name for name in sections or known if name in known]
-    if not names:
-        registry.must_be_whole()
-        return None
-
-    def call(sections: list[str], pages: int) -> None:
+    def help_out(names: list[str], pages: int) -> None:
         """Let other workers take part where there is enough to do."""
         batches = -(-pages // BATCH_PAGES)
-        for _ in range(min(batches, _places(sections)) - 1):  # this one builds too
-            call_help and call_help(sections)
+        for _ in range(min(batches, _places(names)) - 1):  # this one builds too
+            _ask(call_help, names)
 
-    if call_help is not None and options.get("notices", True):
-        options = {**options, "call_help": call}
-    left = until - time.monotonic()
-    report = build(names, waits=False, seconds=left, **options)
-    relay(until)
-    # No call takes for ever: another one goes on, unless enough are at it.
-    if call_help and report.unfinished and _places(report.unfinished) > 0:
-        call_help(report.unfinished)
-    return report
+    def build_site() -> None:
+        known = list(registry)
+        names = [name for name in sections or known if name in known]
+        if not names:
+            registry.must_be_whole()
+            return
+        helped = call_help is not None and options.get("notices", True)
+        report = build(
+            names,
+            waits=False,
+            seconds=until - time.monotonic(),
+            call_help=help_out if helped else None,
+            **options,
+        )
+        relay(until)
+        built(report)
+        # No call takes for ever: another one goes on, unless enough are at it.
+        if report.unfinished and _places(report.unfinished) > 0:
+            _ask(call_help, report.unfinished)
+
+    for_each(shuffled_sites(), build_site)
 
 
 def _places(sections: list[str]) -> int:
@@ -87,29 +96,55 @@ def _places(sections: list[str]) -> int:
     return get_settings().max_builders - at_work
 
 
-def notify() -> list[DeliveryReport]:
-    """Submit to engines of all sites what is due, for TASK_SECONDS.
+def _ask(call_help: CallHelp | None, sections: list[str]) -> None:
+    try:
+        if call_help is not None:
+            call_help(sections)
+    except Exception as error:  # noqa: BLE001 - whatever the client of a queue raises
+        words, extra = in_one_line(error), {"action": "broker_failed"}
+        logger.warning(
+            "No worker helps, since none was reached: %s", words, extra=extra
+        )
+
+
+def notify(
+    notified: Callable[[DeliveryReport], object], seconds: float | None = None
+) -> None:
+    """Submit to engines of all sites what is due, for TASK_SECONDS unless told.
+
+    ``notified`` gets the report of each site, which is in force.
 
     Raises:
         ConfigurationError: an engine is broken.
         DatabaseError: the database failed; what was not submitted waits.
     """
-    seconds = get_settings().task_seconds
-    return for_each(shuffled_sites(), partial(notify_engines, seconds=seconds))
+    most = get_settings().task_seconds if seconds is None else seconds
+    for_each(shuffled_sites(), lambda: notified(notify_engines(seconds=most)))
 
 
-def next_due(reports: Iterable[DeliveryReport]) -> datetime | None:
-    """Return when engines take more; None where nothing waits."""
-    return min([it.next_at for it in reports if it.next_at is not None], default=None)
+@contextmanager
+def noting_due(
+    ask: Callable[[datetime], object],
+) -> Iterator[Callable[[DeliveryReport], object]]:
+    """Give what takes reports; ask at the end for a call when engines take more."""
+    reports: list[DeliveryReport] = []
+    try:
+        yield reports.append
+    finally:
+        if times := [it.next_at for it in reports if it.next_at is not None]:
+            ask(max(min(times), timezone.now() + timedelta(seconds=1)))
 
 
-def prune() -> None:
-    """Remove files and rows of all sites that are no longer needed.
+def prune_sites(age: timedelta = timedelta()) -> None:
+    """Remove files and rows of sites that were not pruned for some time.
 
     Raises:
         StoreError: the storage failed.
     """
-    for_each(shuffled_sites(), lambda: pruning.prune(owning_site()))
+    for_each(
+        shuffled_sites(),
+        lambda: is_pruned(owning_site(), age) or prune(owning_site()),
+    )
 
 
 def shuffled_sites() -> Iterable[Site | None]:

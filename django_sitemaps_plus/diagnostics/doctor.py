@@ -270,7 +270,7 @@ def _cache(site: Site) -> Findings:
 
 
 def _workers(site: Site) -> Findings:
-    executor, workers = get_executor(), list(Worker.objects.order_by("kind"))
+    executor, workers = get_executor(), Worker.objects.seen()
     for it in problems_of(SiteStatus(site=site, workers=workers)):
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
     there = [last_seen(it) for it in workers if it.is_there]

@@ -388,7 +388,7 @@ def span(seconds: float) -> str:
 
 def last_seen(worker: Worker) -> str:
     """Return when a worker of a kind was seen last, in words."""
-    return f"{worker.kind} was seen {span(age_of(worker.seen_at))} ago"
+    return f"{worker.kind} was seen {span(worker.age.total_seconds())} ago"
 
 
 #: The probes of problems in the order in which they are shown, but for what is late.

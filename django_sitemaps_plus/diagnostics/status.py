@@ -355,7 +355,7 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     for page in Page.objects.filter(section__in=[it.pk for it in rows.values()]):
         pages[page.section_id].append(page)
     lost, unknown = damaged_pages(), []
-    workers = list(Worker.objects.order_by("kind"))
+    workers = Worker.objects.seen()
     try:
         registry.must_be_whole()
     except ConfigurationError as error:

@@ -7,7 +7,7 @@ ever: so ``run_sitemaps --once`` from cron, or ``run_sitemaps``, goes with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,7 +19,7 @@ from django.utils import timezone
 from django_sitemaps_plus.background import work
 from django_sitemaps_plus.conf import SETTING, get_settings
 
-from .base import Executor
+from .base import Executor, get_executor
 from .wakeups import Wakeups
 
 try:
@@ -28,26 +28,38 @@ except ImportError:  # before Django 6.0
     import django_tasks as tasks  # type: ignore[no-redef]
 
 # Backends that run a task at once, in the process that asks for it, or never.
-_WITHOUT_WORKERS = ("ImmediateBackend", "DummyBackend")
+_WITHOUT_WORKERS = {"ImmediateBackend", "DummyBackend"}
 
 
-@tasks.task
+def _backend() -> Any:
+    return tasks.task_backends[get_settings().tasks_alias]
+
+
+def _task(function: Callable[..., None]) -> Any:
+    """Make a task of the backend of TASKS_ALIAS, on its default or first queue."""
+    queues = {*_backend().queues} or {"default"}
+    queue = "default" if "default" in queues else min(queues)
+    make: Any = tasks.task(backend=get_settings().tasks_alias, queue_name=queue)
+    return make(function)
+
+
+@_task
 def refresh(sections: list[str]) -> None:
     """Notice what has changed in sections, and build it together with other workers."""
-    work.build_sections(sections, _call_help, audits=False)
+    work.build_sections(sections, call_help=_call_help, audits=False)
 
 
-@tasks.task
+@_task
 def build_pages(sections: list[str]) -> None:
     """Build pages of sections that are known to have changed, until there are none."""
-    work.build_sections(sections, _call_help, audits=False, notices=False)
+    work.build_sections(sections, call_help=_call_help, audits=False, notices=False)
 
 
-@tasks.task
+@_task
 def notify() -> None:
     """Submit to engines what is due, and ask for another call if more is due soon."""
-    if due := work.next_due(work.notify()):
-        TasksExecutor().notify(max(due, timezone.now() + timedelta(seconds=1)))
+    with work.noting_due(get_executor().notify) as notified:
+        work.notify(notified)
 
 
 class TasksExecutor(Executor):
@@ -57,7 +69,8 @@ class TasksExecutor(Executor):
     def is_listening(self) -> bool:  # type: ignore[override]
         """Whether tasks wait for workers; else they would run in web processes."""
         with suppress(ImproperlyConfigured):  # a check reports it
-            return type(_backend()).__name__ not in _WITHOUT_WORKERS
+            names = {it.__name__ for it in type(_backend()).__mro__}
+            return names.isdisjoint(_WITHOUT_WORKERS)
         return False
 
     @cached_property
@@ -98,17 +111,12 @@ class TasksExecutor(Executor):
             )
 
 
-def _backend() -> Any:
-    return tasks.task_backends[get_settings().tasks_alias]
-
-
 def _call_help(sections: list[str]) -> None:
     _enqueue(build_pages, 0, sections)
 
 
 def _enqueue(task: Any, seconds: float, *arguments: Any) -> None:
     """Add a task that runs in some seconds, or as soon as the backend can."""
-    task = task.using(backend=get_settings().tasks_alias)
     if seconds and task.get_backend().supports_defer:
         task = task.using(run_after=timezone.now() + timedelta(seconds=seconds))
     task.enqueue(*arguments)

@@ -297,6 +297,7 @@ class Migration(migrations.Migration):
                 ("missing_since", models.DateTimeField(null=True)),
                 ("findings", models.JSONField(null=True)),
                 ("answer", models.JSONField(null=True)),
+                ("pruned_at", models.DateTimeField(null=True)),
             ],
             options={
                 "abstract": False,

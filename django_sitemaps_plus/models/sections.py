@@ -224,6 +224,8 @@ class Section(Row):
     findings = models.JSONField(null=True)
     #: The last answer of Django for the index of the site, and when; likewise.
     answer = models.JSONField(null=True)
+    #: When the site was last pruned, with no failure; likewise.
+    pruned_at = models.DateTimeField(null=True)
 
     #: Set by `with_plan`: the database's time, and if there is a next plan.
     now: datetime

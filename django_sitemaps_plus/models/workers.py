@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import models
-from django.utils import timezone
 
 from .base import Row, RowQuerySet
 from .clock import Now
@@ -13,15 +13,20 @@ from .clock import Now
 #: How long a worker may be unseen before it counts as gone.
 GONE = timedelta(seconds=60)
 
-#: How long one is remembered: then nobody expects it any more.
-FORGOTTEN = timedelta(days=7)
+#: How long one is missed: then what waits tells more.
+FORGOTTEN = timedelta(days=1)
 
-#: What starts a kind of worker, where that is no command of ours.
+#: Commands that start a kind of worker, where that is no command of ours.
 COMMANDS = {"celery": "celery -A PROJECT worker"}
 
 
 class WorkerQuerySet(RowQuerySet["Worker"]):
     """Kinds of workers."""
+
+    def seen(self) -> list[Worker]:
+        """Return all, by name, with the database's time."""
+        rows: Any = self.order_by("kind")
+        return list(rows.annotate(now=Now()))
 
     def note(self, kind: str, *, has_ended: bool = False) -> None:
         """Record that a worker of a kind is there, or that it has ended by itself."""
@@ -33,11 +38,14 @@ class WorkerQuerySet(RowQuerySet["Worker"]):
 class Worker(Row):
     """A kind of worker; one row for all its processes, since one of them is enough."""
 
-    #: What runs: ``celery``, or the command.
+    #: ``celery``, or the command that runs.
     kind = models.CharField(max_length=32, unique=True)
     seen_at = models.DateTimeField()
     #: Whether the last one ended by itself; others of its kind note that they run.
     has_ended = models.BooleanField()
+
+    #: Set by `seen`: the database's time.
+    now: datetime
 
     objects = WorkerQuerySet.as_manager()
 
@@ -45,11 +53,16 @@ class Worker(Row):
         return self.kind
 
     @property
+    def age(self) -> timedelta:
+        """How long ago one was seen, by the database's clock alone."""
+        return self.now - self.seen_at
+
+    @property
     def is_there(self) -> bool:
         """Whether one was seen lately, and did not end."""
-        return not self.has_ended and timezone.now() - self.seen_at < GONE
+        return not self.has_ended and self.age < GONE
 
     @property
     def is_missed(self) -> bool:
         """Whether none is there any more, though the last one did not end by itself."""
-        return not self.has_ended and not self.is_there
+        return not self.has_ended and GONE <= self.age < FORGOTTEN

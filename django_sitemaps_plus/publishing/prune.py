@@ -94,13 +94,23 @@ def prune(
     work.remove_changes()
     work.remove_deliveries()
     work.remove_figures()
+    work.remove_workers()
     if not is_dry_run:
         logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
+        if not work.failures:
+            index = Section.objects.filter(site=site.name, name=INDEX)
+            index.update(pruned_at=Now())
     if work.failures:
         first, *others = work.failures
         more = f" (and {len(others)} more failures)" if others else ""
         raise StoreError(f"{first}{more}") from first
     return work.report
+
+
+def is_pruned(site: Site, age: timedelta) -> bool:
+    """Return whether the last prune of a site, which left nothing, is younger."""
+    index = Section.objects.filter(site=site.name, name=INDEX)
+    return index.filter(pruned_at__gt=Now() - age).exists()
 
 
 def removed_sections(site: Site) -> list[str]:
@@ -237,9 +247,12 @@ class _Prune:
         )
         self._delete(hosts.exclude(engine__in=names))
 
-    def remove_figures(self) -> None:
-        """Remove figures too old for the trends, and workers that were given up."""
+    def remove_workers(self) -> None:
+        """Remove kinds of workers that nobody expects any more."""
         self._delete(Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN))
+
+    def remove_figures(self) -> None:
+        """Remove figures that are too old for the trends, also of removed sites."""
         old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
 

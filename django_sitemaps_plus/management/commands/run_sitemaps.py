@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,14 +14,17 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus.background.runner import Runner
-from django_sitemaps_plus.background.work import FAILURES
 from django_sitemaps_plus.building.report import BuildReport
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.management import output
 from django_sitemaps_plus.notifications.submit import DeliveryReport
-from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.registry import registry
 
 #: Seconds between two lines about a build that takes long.
 PROGRESS_SECONDS = 10
+
+#: Failures that are kept, for the end of `--once`.
+MAX_FAILURES = 20
 
 
 class Command(BaseCommand):
@@ -37,24 +43,21 @@ class Command(BaseCommand):
     def handle(self, *, once: bool, verbosity: int, **options: Any) -> None:
         """Run; a line for each build with something to say, and for each failure."""
         self.verbosity, self.shown_at = verbosity, time.monotonic()
-        self.problems = set[str]()
+        self.problems: dict[str, set[str]] = {}  # by site, as long as they last
+        self.failures: list[str] = []
         show = self.show_build, self.show_delivery, self.show_failure
         runner = Runner(*show, progress=self.show_progress)
-
-        def end(*args: object) -> None:
-            runner.ended.set()
-
-        signal.signal(signal.SIGTERM, end)
-        signal.signal(signal.SIGINT, end)
-        if once:
-            try:
-                runner.run_once()
-            except FAILURES as error:
-                raise CommandError(in_one_line(error)) from error
-            return
-        self.say("Sitemaps are kept up to date. Ctrl+C ends it.")
-        runner.run()
-        self.say("Ended.")
+        with ending(runner):
+            if not once:
+                self.say("Sitemaps are kept up to date. Ctrl+C ends it.")
+                runner.run()
+                self.say("Ended.")
+                return
+            runner.run_once()
+        if runner.is_ended:
+            self.failures.append("It was asked to end: run it again for the rest.")
+        if self.failures:
+            raise CommandError("\n".join(self.failures))
 
     def say(self, words: str) -> None:
         """Write a line with the time, unless it is to be quiet."""
@@ -80,15 +83,19 @@ class Command(BaseCommand):
                     f"page{pluralize(section.rendered)} rendered, "
                     f"{section.stored:,} changed, {section.seconds:.2f} s"
                 )
-            if words := output.left_out(section):
-                self.say(f"{section.section}: {words}")
-        problems = set(output.one_a_kind(report.problems))
-        for words in problems - self.problems:  # each once, as long as it lasts
-            self.show_failure(words)
-        self.problems = problems
+                if words := output.left_out(section):
+                    self.say(f"{section.section}: {words}")
+        known = self.problems.setdefault(get_site().name, set())
+        problems = output.one_a_kind(report.problems)
+        for words in problems:
+            if words not in known:
+                self.show_failure(words)
+        if len(report.sections) == len(registry):  # a partial build knows no others
+            known.clear()
+        known.update(problems)
 
     def show_delivery(self, report: DeliveryReport) -> None:
-        """Write what engines took."""
+        """Write how much engines took, and why they did not take the rest."""
         if report.sent:
             self.say(f"{report.sent:,} URLs submitted")
         for words in report.failures:
@@ -96,4 +103,24 @@ class Command(BaseCommand):
 
     def show_failure(self, words: str) -> None:
         """Write why something was not done."""
+        self.failures.append(words)
+        del self.failures[:-MAX_FAILURES]
         self.stderr.write(f"{timezone.localtime():%H:%M:%S} {words}")
+
+
+@contextmanager
+def ending(runner: Runner) -> Iterator[None]:
+    """Let SIGTERM and Ctrl+C end a runner, a second time as they did before."""
+    before: dict[int, Any] = {}
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, before[number])
+        runner.end()
+
+    if threading.current_thread() is threading.main_thread():  # else none may be set
+        before |= {it: signal.signal(it, end) for it in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

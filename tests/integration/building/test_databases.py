@@ -11,6 +11,7 @@ import pytest
 from django.db import DatabaseError, connection, connections
 from django.db.models import F
 
+from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.building.plan import merge
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section, prepared
@@ -171,6 +172,23 @@ class TestQueryPlans:
         section.pages.update(built=F("wanted"))
         rows = rows_of("first_dirty", (section.pk,))
         assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
+
+    def test_whether_there_is_work(self, section):
+        """A worker without a broker asks every two seconds, of all sections."""
+        section.pages.filter(number__gt=10).update(built=F("wanted"))
+        analyze()
+        runner = Runner(print, print, print)
+        runner._sections = (section.pk,)
+        asked = list[tuple[str, Any]]()
+
+        def note(execute: Any, sql: str, params: Any, *others: Any) -> Any:
+            asked.append((sql, params))
+            return execute(sql, params, *others)
+
+        with connection.execute_wrapper(note):
+            assert runner._look()[1] == {"products": 10}
+        [query] = asked
+        assert "sitemaps_plus_dirty" in explain(*query)
 
     def test_the_pages_that_may_be_claimed(self, section):
         """Those that wait for another attempt are not read again and again."""

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import math
+import signal
+from datetime import timedelta
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from django_sitemaps_plus.background import runner as running
+from django_sitemaps_plus.background import work
 from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.background.work import build_sections
-from django_sitemaps_plus.models import Change, Delivery, Page, Worker
+from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.models import Change, Delivery, Page, Section, Worker
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
+from tests.support.rows import make_tables
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import keeping
 from tests.support.shop import limited, make_products
 
 from .sources import ProductSource, SlowSource
 from .test_tasks import rename, wait_until_done, wait_until_published
+
+LONG_AGO = timezone.now() - timedelta(days=1)
 
 ENGINE = f"{RecordingEngine.__module__}.RecordingEngine"
 
@@ -42,7 +52,7 @@ class TestProcess:
             wait_until_published("renamed")
             wait_until(Delivery.objects.filter(sent__gt=0).exists, "an engine is told")
             assert "products: 3 pages rendered, 3 changed" in worker.printed()
-            assert Worker.objects.get().is_there
+            assert [it.is_there for it in Worker.objects.seen()] == [True]
 
     def test_it_ends_with_the_page_at_hand(self, sections):
         """No claim is left, and whoever is next builds the rest at once."""
@@ -74,7 +84,7 @@ class TestProcess:
 
 
 class Told:
-    """A runner whose builds are noted, and made if it is to build."""
+    """A runner whose builds are noted, and made."""
 
     def __init__(self) -> None:
         self.failures: list[str] = []
@@ -84,15 +94,16 @@ class Told:
     def ignore(self, report: Any) -> None:
         """Tell nobody."""
 
-    def build(self, names: Any, **options: Any) -> Any:
+    def build(self, names: Any, **options: Any) -> None:
         """Build as workers do, and note what was asked for."""
         self.asked.append(set(names))
-        return build_sections(names, **options)
+        build_sections(names, **options)
 
     def looks(self, times: int = 1) -> list[set[str]]:
-        """Return what it builds at the next looks."""
+        """Return what it builds at the next looks, but for audits."""
         self.asked.clear()
         for _ in range(times):
+            self.runner._due["audit"] = math.inf
             self.runner._step()
         return [*self.asked]
 
@@ -123,12 +134,19 @@ class TestLooks:
         assert told.looks(2) == [{"products", "others"}]
         assert unfinished() == []
 
-    def test_a_change_that_must_wait_is_looked_at_once(self, told, configure):
-        """Until another comes: pages without keys rest after each build."""
-        Change.objects.create(section="nobody")
+    def test_a_change_that_must_wait_is_looked_at_once(self, told):
+        """Until another comes, also one with a lower key that was committed later."""
+        Change.objects.create(section="nobody", pk=9_000)
         assert told.looks(2) == [{"nobody"}]
-        Change.objects.create(section="nobody")
+        Change.objects.all().delete()
+        Change.objects.create(section="nobody", pk=8_000)
         assert told.looks(2) == [{"nobody"}]
+
+    def test_an_index_alone_takes_a_single_section(self, told):
+        Page.objects.filter(section__name="").update(wanted=9)
+        [names] = told.looks()
+        assert len(names) == 1
+        assert unfinished() == []
 
     def test_pages_of_other_code_wait_for_the_next_sweep(self, told, sections):
         for name in ("products", "others"):
@@ -138,34 +156,93 @@ class TestLooks:
         told.runner._due["sweep"] = 0.0
         assert told.looks() == [set()]
 
-    def test_an_audit_ends_once_there_is_something_to_build(self, told, configure):
+    def test_a_database_of_changes_that_comes_back_is_read(
+        self, told, other_database, monkeypatch
+    ):
+        """Its connection broke, which nobody else would notice."""
+        make_tables(other_database)
+        Change.objects.using(other_database).create(section="others")
+        assert told.looks() == [{"others"}]
+        monkeypatch.setattr(connections[other_database], "errors_occurred", True)
+        monkeypatch.setattr(connections[other_database], "is_usable", lambda: False)
+        closed = Mock()
+        monkeypatch.setattr(connections[other_database], "close", closed)
+        told.looks()
+        closed.assert_called()
+
+
+@pytest.mark.database
+class TestAudits:
+    @pytest.fixture(autouse=True)
+    def short(self, configure: Any) -> None:
         configure(AUDIT_INTERVAL_SECONDS=0, AUDIT_BUDGET_SECONDS=1)
+
+    def test_one_ends_once_there_is_something_to_build(self, told):
+        """Then it goes on, so that a site that is edited all the time is audited."""
         pages = Page.objects.of("default", "products").order_by("checked_at")
         rename(0, "renamed")
         checked = pages.last().checked_at
+        told.runner._due["notify"] = math.inf
         told.runner._audit()
         assert pages.last().checked_at == checked
+        assert told.runner._due["audit"] == 0.0
         assert told.looks()[0] == {"products", "others"}
+        told.runner._due["audit"] = told.runner._due["notify"] = math.inf
         told.runner._audit()
         assert pages.first().checked_at > checked
+        assert told.runner._due["audit"] == math.inf
 
-    def test_a_failure_is_told_and_nothing_seen_is_lost(self, told, monkeypatch):
+    def test_one_waits_for_engines(self, told):
+        told.runner._due["notify"] = 0.0
+        told.runner._audit()
+        assert told.runner._due["audit"] == 0.0
+
+
+class TestFailures:
+    @pytest.fixture(autouse=True)
+    def alone(self, monkeypatch: Any) -> None:
+        """Let it note nothing from a thread, which has a database of its own."""
+        monkeypatch.setattr(running, "Presence", Mock())
+
+    def test_one_is_told_once_and_nothing_seen_is_lost(self, told, monkeypatch):
         rename(0, "renamed")
-        failures = [OperationalError("the server closed the connection")]
+        failures = [OperationalError("it is away")] * 2
 
         def build(names: Any, **options: Any) -> Any:
             if failures:
                 raise failures.pop()
-            told.runner.ended.set()
+            told.runner.end()
             return told.build(names, **options)
 
         monkeypatch.setattr(running.work, "build_sections", build)
-        monkeypatch.setattr(running, "RETRY_SECONDS", 0)
-        monkeypatch.setattr(running, "Presence", Mock())
-        monkeypatch.setattr(running.connections, "close_all", Mock())
+        told.runner._pause = 0
         told.runner.run()
-        assert told.failures == ["OperationalError: the server closed the connection"]
+        assert told.failures == ["OperationalError: it is away"]
         assert told.asked[-1] == set()  # all
+        running.Presence().end.assert_called_once()
+
+    def test_a_job_that_fails_keeps_back_no_other(self, told, monkeypatch):
+        jobs = {"notify": Mock(), "prune_sites": Mock()}
+        for name, job in jobs.items():
+            monkeypatch.setattr(running.work, name, job)
+        monkeypatch.setattr(
+            running.work, "build_sections", Mock(side_effect=BuildError("no"))
+        )
+        told.runner._due = dict.fromkeys(told.runner._due, 0.0)
+        told.runner._step()
+        assert told.failures == ["no", "no"]  # of the build, and of the audit
+        assert [job.call_count for job in jobs.values()] == [1, 1]
+
+    def test_a_crash_is_no_clean_end(self, told, monkeypatch):
+        monkeypatch.setattr(told.runner, "_step", Mock(side_effect=MemoryError))
+        with pytest.raises(MemoryError):
+            told.runner.run()
+        running.Presence().end.assert_not_called()
+
+    def test_nothing_is_begun_once_it_is_to_end(self, told, monkeypatch):
+        told.runner.end()
+        told.runner._due = dict.fromkeys(told.runner._due, 0.0)
+        assert told.looks() == []
 
 
 @pytest.mark.database
@@ -175,7 +252,40 @@ class TestOnce:
         rename(0, "renamed")
         assert "products: 1 page rendered, 1 changed" in run("run_sitemaps", once=True)
         assert unfinished() == []
-        assert not Worker.objects.exists()
+        assert Worker.objects.get().has_ended  # none is missed that ran before
+
+    def test_it_audits_though_changes_must_wait(self, shop, run):
+        shop()
+        Change.objects.create(section="nobody")
+        Page.objects.update(checked_at=timezone.now() - timedelta(days=30))
+        run("run_sitemaps", once=True)
+        assert Page.objects.earliest("checked_at").checked_at > LONG_AGO
+
+    def test_it_fails_if_it_cannot_do_all(self, sections):
+        def fail(self: Any) -> Any:
+            raise RuntimeError("its service is away")
+
+        sections.register("products", limited(10, get_queryset=fail))
+        with pytest.raises(CommandError, match="its service is away"):
+            call_command("run_sitemaps", once=True)
+
+    def test_signals_are_as_they_were(self, shop, run):
+        shop()
+        before = [signal.getsignal(it) for it in (signal.SIGTERM, signal.SIGINT)]
+        run("run_sitemaps", once=True)
+        after = [signal.getsignal(it) for it in (signal.SIGTERM, signal.SIGINT)]
+        assert after == before
+
+    def test_it_prunes_once_a_day(self, shop, run, monkeypatch):
+        pruned = Mock(wraps=work.prune)
+        monkeypatch.setattr(work, "prune", pruned)
+        shop()
+        for _ in range(2):
+            run("run_sitemaps", once=True)
+        assert pruned.call_count == 1
+        Section.objects.update(pruned_at=F("pruned_at") - timedelta(days=1))
+        run("run_sitemaps", once=True)
+        assert pruned.call_count == 2
 
     def test_it_ends_with_a_sentence(self, configure, sections):
         configure(BASE_URL="no")

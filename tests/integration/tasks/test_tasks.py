@@ -202,7 +202,7 @@ class TestMessages:
             thread.join(HANG)
             assert not thread.is_alive(), "it waits for the broker"
         assert chaos.accepted
-        assert "no worker helps" in caplog.text
+        assert "No worker helps" in caplog.text
         assert len(published_urls()) == 40
 
 
