@@ -345,6 +345,33 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="UrlChanges",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("latest", models.JSONField(default=list)),
+                (
+                    "section",
+                    models.OneToOneField(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="sitemaps_plus.section",
+                    ),
+                ),
+            ],
+            options={
+                "abstract": False,
+                "base_manager_name": "objects",
+            },
+        ),
+        migrations.CreateModel(
             name="Dashboard",
             fields=[],
             options={
