@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.contrib.admin import AdminSite
-from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat, floatformat
 from django.urls import NoReverseMatch
@@ -32,7 +32,7 @@ from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
-from .pages import known_sites, may_view, object_url, show
+from .pages import known_sites, named_objects, show
 from .sections import Trend
 
 # Problems of engines that are told with their own words.
@@ -288,13 +288,10 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
 
-    def link(model: type[Model], key: str) -> str | None:
-        is_allowed = may_view(request, admin_site, model)
-        return object_url(admin_site, model, key) if is_allowed else None
-
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)
-    found = [read_problems(status, link) for status in statuses]
+    names = partial(named_objects, request, admin_site)
+    found = [read_problems(status, names) for status in statuses]
     context = {
         "sites": found,
         "fault": fault,
