@@ -11,14 +11,16 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cached_property
+from io import StringIO
 from typing import Any
 
 from celery import Task, current_app, shared_task
 from celery.app import app_or_default
 from celery.signals import heartbeat_sent, worker_shutdown
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from .background import work
@@ -89,6 +91,19 @@ def build_pages(sections: Iterable[str] = ()) -> None:
 def audit() -> None:
     """Compare the pages longest unchecked with their rows, for AUDIT_BUDGET_SECONDS."""
     work.build_sections((), _try_to_send, notices=False)
+
+
+@_task
+def audit_listed(site: str) -> None:
+    """Ask for what a site lists, as ``check_sitemaps --audit``, for TASK_SECONDS.
+
+    The findings are kept for the dashboard.
+    """
+    configured = get_settings()
+    names = ["--site", site] if configured.sites is not None else []
+    limit = f"--seconds={configured.task_seconds}"
+    with suppress(CommandError):  # there are findings
+        call_command("check_sitemaps", "--audit", limit, *names, stdout=StringIO())
 
 
 @_task
@@ -174,11 +189,16 @@ class CeleryExecutor(Executor):
         if self.is_listening and wait <= _LONGEST_COUNTDOWN:
             self.notifications.wake("engines", wait.total_seconds())
 
+    def audit(self, site: str) -> bool:
+        """Ask for an audit of what a site lists."""
+        _try_to_send(site, audit_listed)
+        return self.is_listening
+
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
         # Workers must not end what ends by itself after TASK_SECONDS.
         conf, limits = current_app.conf, []
-        for task in (refresh, build_pages, audit):
+        for task in (refresh, build_pages, audit, audit_listed):
             limits.append(task.time_limit or conf.task_time_limit)
             limits.append(task.soft_time_limit or conf.task_soft_time_limit)
         numbers = [it for it in limits if it and isinstance(it, int | float)]
@@ -275,11 +295,11 @@ def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:
         )
 
 
-def _try_to_send(sections: list[str]) -> None:
+def _try_to_send(argument: Any, task: Any = build_pages) -> None:
     if current_app.conf.task_always_eager:
         return
     try:
-        _send(build_pages, [sections])
+        _send(task, [argument])
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
         logger.warning(
             "Could not reach the broker, so no worker helps: %s: %s",

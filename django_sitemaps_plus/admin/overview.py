@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
-from django_sitemaps_plus.diagnostics.section_pages import read_trends
+from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import (
     LATE,
@@ -33,7 +33,7 @@ from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
 from .pages import known_sites, named_objects, show
-from .sections import Trend
+from .sections import Trend, drawn
 
 # Problems of engines that are told with their own words.
 _OF_ENGINES = {"engine_overdue", "engine_feedback", "engine_unread", "engine_indexed"}
@@ -292,8 +292,13 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     statuses = read_dashboard(sites)
     names = partial(named_objects, request, admin_site)
     found = [read_problems(status, names) for status in statuses]
+    audits = [read_audits(it.site) for it in found]
     context = {
-        "sites": found,
+        "sites": [
+            (it, drawn([Trend(_("Findings of the audit"), values)]) if values else {})
+            for it, values in zip(found, audits, strict=True)
+        ],
+        "is_listening": get_executor().is_listening,
         "fault": fault,
         "are_many": len(sites) > 1,
         "is_well": not fault and not any(it.kinds for it in found),

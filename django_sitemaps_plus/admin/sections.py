@@ -94,6 +94,14 @@ class Trend:
         return f"M{first} 100{''.join(steps)}V100Z"
 
 
+def drawn(trends: Sequence[Trend]) -> dict[str, Any]:
+    """Return what shows trends of the last 30 days, and their numbers."""
+    days = section_pages.last_days()
+    rows = zip(*[it.values for it in trends], strict=True)
+    numbers = [*zip(days, rows, strict=True)][::-1]
+    return {"trends": trends, "days": numbers, "ends": (days[0], days[-1])}
+
+
 @require_safe
 def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show how a section is read, its trend, a search, and its pages from one on."""
@@ -137,7 +145,6 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         Trend(_("Pages rendered in a day"), history.rendered),
         Trend(_("Rows left out"), history.skipped),
     ]
-    rows = zip(*[it.values for it in trends], strict=True)
     context = {
         "site": site,
         "section": name,
@@ -146,9 +153,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "notes": notes,
         "found": found,
         "pages": pages,
-        "trends": [] if found.is_live or history.is_empty else trends,
-        "days": [*zip(history.days, rows, strict=True)][::-1],
-        "ends": (history.days[0], history.days[-1]),
+        "drawn": {} if found.is_live or history.is_empty else drawn(trends),
         "changes": [
             (it, uri_to_iri(it["url"]), it["url"].startswith(WEB), _CHANGES[it["kind"]])
             for it in changes

@@ -24,6 +24,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
 from django_sitemaps_plus.models import (
+    INDEX,
     Figure,
     Hold,
     Page,
@@ -322,6 +323,13 @@ def read_trends(site: Site) -> dict[str, list[float | None]]:
         trends = {name: values for (name, _kind), values in of.items()}
         remember(key, trends, TRENDS_SECONDS)
     return trends
+
+
+def read_audits(site: Site) -> list[float | None]:
+    """Return the findings of the last audit by each of the last 30 days."""
+    key = INDEX, Figure.Kind.FINDINGS
+    rows = Figure.objects.filter(name=key[0], kind=key[1])
+    return _by_day(rows, site, last_days()).get(key, [])
 
 
 def last_days() -> list[date]:

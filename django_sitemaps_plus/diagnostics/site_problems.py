@@ -95,6 +95,7 @@ class SiteProblems:
     site: Site
     kinds: Sequence[Kind]  # those that have some
     audited_at: datetime | None  # when its pages were audited last
+    is_cut: bool  # it had no time for all files
     audit: str  # the command that does so
 
 
@@ -138,6 +139,7 @@ def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
             if problems
         ],
         audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
+        is_cut=findings.get("is_cut", False),
         audit=audit,
     )
 

@@ -238,6 +238,7 @@ class Migration(migrations.Migration):
                             ("skipped", "Skipped"),
                             ("accepted", "Accepted"),
                             ("failed", "Failed"),
+                            ("findings", "Findings"),
                         ],
                         max_length=8,
                     ),

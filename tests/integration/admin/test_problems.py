@@ -23,6 +23,8 @@ from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Label, Product
 
+from .test_actions import Listening
+
 pytestmark = pytest.mark.usefixtures("urls")
 
 
@@ -185,6 +187,42 @@ def test_buttons_are_those_that_the_user_may_press(shown, shop, configure, clien
     fields = {it.get("name"): it.get("value") for it in form.iter("input")}
     assert client.post(form.get("action"), fields).status_code == 302
     assert not EngineHost.objects.exclude(parked_reason="").exists()
+
+
+def test_workers_audit_what_a_site_lists(shown, configure, client):
+    """Where some listen; the command is there for all."""
+    path = "/desk/sitemaps_plus/dashboard/actions/audit/"
+    page = shown("refresh_sections")
+    assert page.cssselect("form[method=post]") == []
+    assert texts(page.cssselect("code")) == ["manage.py check_sitemaps --audit"]
+    client.post(path)
+    answer = client.get("/desk/sitemaps_plus/dashboard/")
+    [message] = answer.context["messages"]
+    assert "there is nothing to do" in str(message)
+    configure(EXECUTOR="tests.integration.admin.test_actions.Listening")
+    Listening.woken.clear()
+    assert shown().cssselect("form[method=post]") == []
+    [form] = shown("refresh_sections").cssselect("form[method=post]")
+    fields = {it.get("name"): it.get("value") for it in form.iter("input")}
+    assert (form.get("action"), fields["site"]) == (path, "default")
+    assert client.post(path, fields).status_code == 302
+    assert Listening.woken == ["audit default"]
+
+
+def test_findings_have_a_trend(shown):
+    """The last of each day, and as numbers for those who do not see."""
+    assert shown().cssselect("svg") == []
+    for count in (7, 2):
+        keep_findings(get_site(), {"counts": {"loc-host": count}, "problems": []})
+    page = shown()
+    assert len(page.cssselect(".sitemaps-trends svg")) == 1
+    [today, yesterday, *_] = texts(page.cssselect("tbody td"))
+    assert (today, yesterday) == ("2", "\N{EN DASH}")
+    report = {"counts": {"loc-host": 1}, "problems": [], "is_cut": True}
+    keep_findings(get_site(), report)
+    page = shown()
+    assert "There was no time for all files." in page.text_content()
+    assert texts(page.cssselect("tbody td"))[0] == "2"
 
 
 def test_two_sites_are_told_apart(shown, configure, sections):
