@@ -11,16 +11,14 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cached_property
-from io import StringIO
 from typing import Any
 
 from celery import Task, current_app, shared_task
 from celery.app import app_or_default
 from celery.signals import heartbeat_sent, worker_shutdown
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from .background import work
@@ -95,15 +93,8 @@ def audit() -> None:
 
 @_task
 def audit_listed(site: str) -> None:
-    """Ask for what a site lists, as ``check_sitemaps --audit``, for TASK_SECONDS.
-
-    The findings are kept for the dashboard.
-    """
-    configured = get_settings()
-    names = ["--site", site] if configured.sites is not None else []
-    limit = f"--seconds={configured.task_seconds}"
-    with suppress(CommandError):  # there are findings
-        call_command("check_sitemaps", "--audit", limit, *names, stdout=StringIO())
+    """Ask for the pages that a site lists, and keep what is found."""
+    work.audit_listed(site)
 
 
 @_task

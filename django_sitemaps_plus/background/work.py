@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from io import StringIO
 from typing import Any, TypeAlias
 
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 from django.db import Error
 from django.urls import NoReverseMatch
 
@@ -101,6 +104,18 @@ def notify() -> list[DeliveryReport]:
 def next_due(reports: Iterable[DeliveryReport]) -> datetime | None:
     """Return when engines take more; None where nothing waits."""
     return min([it.next_at for it in reports if it.next_at is not None], default=None)
+
+
+def audit_listed(site: str) -> None:
+    """Audit what a site lists, as ``check_sitemaps --audit``, for TASK_SECONDS.
+
+    The findings are kept for the dashboard.
+    """
+    configured = get_settings()
+    names = ["--site", site] if configured.sites is not None else []
+    limit = f"--seconds={configured.task_seconds}"
+    with suppress(CommandError):  # there are findings
+        call_command("check_sitemaps", "--audit", limit, *names, stdout=StringIO())
 
 
 def prune() -> None:

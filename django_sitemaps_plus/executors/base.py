@@ -33,7 +33,7 @@ class Executor:
     def audit(self, site: str) -> bool:
         """Ask for an audit of what a site lists; return whether workers listen.
 
-        Best effort and quiet, as :meth:`wake`.
+        Best effort: its message may be lost.
         """
         return False
 

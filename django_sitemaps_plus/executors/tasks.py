@@ -50,6 +50,12 @@ def notify() -> None:
         TasksExecutor().notify(max(due, timezone.now() + timedelta(seconds=1)))
 
 
+@tasks.task
+def audit_listed(site: str) -> None:
+    """Ask for the pages that a site lists, and keep what is found."""
+    work.audit_listed(site)
+
+
 class TasksExecutor(Executor):
     """Lets workers of Django's Tasks build and notify, soon after a change."""
 
@@ -80,6 +86,12 @@ class TasksExecutor(Executor):
         if self.is_listening and _backend().supports_defer:
             wait = (due - timezone.now()).total_seconds()
             self.notifications.wake("engines", max(wait, 0))
+
+    def audit(self, site: str) -> bool:
+        """Ask for an audit of what a site lists."""
+        if self.is_listening:
+            _enqueue(audit_listed, 0, site)
+        return self.is_listening
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that no worker gets any task."""
