@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from celery import Task, current_app, shared_task
@@ -89,6 +89,12 @@ def build_pages(sections: Iterable[str] = ()) -> None:
 def audit() -> None:
     """Compare the pages longest unchecked with their rows, for AUDIT_BUDGET_SECONDS."""
     work.build_sections(call_help=_call_help, notices=False)
+
+
+@_task
+def audit_listed(site: str) -> None:
+    """Ask for the pages that a site lists, and keep what is found."""
+    work.audit_listed(site)
 
 
 @_task
@@ -171,11 +177,16 @@ class CeleryExecutor(Executor):
         if self.is_listening and wait <= _LONGEST_COUNTDOWN:
             self.notifications.wake("engines", wait.total_seconds())
 
+    def audit(self, site: str) -> bool:
+        """Ask for an audit of what a site lists."""
+        ask = partial(_send, audit_listed)
+        return self.is_listening and work.reach(ask, [site])
+
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
         # Workers must not end what ends by itself after TASK_SECONDS.
         conf, limits = current_app.conf, []
-        for task in (refresh, build_pages, audit):
+        for task in (refresh, build_pages, audit, audit_listed):
             limits.append(task.time_limit or conf.task_time_limit)
             limits.append(task.soft_time_limit or conf.task_soft_time_limit)
         numbers = [it for it in limits if it and isinstance(it, int | float)]

@@ -83,6 +83,13 @@ ACTIONS = {
         requests.ask,
         "",
     ),
+    "audit": Action(
+        "refresh_sections",
+        "",
+        gettext_lazy("Audit the pages"),
+        requests.audit,
+        "check_sitemaps",
+    ),
     "release": Action(
         "release_sections",
         "section",

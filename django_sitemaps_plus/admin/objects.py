@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, unquote
@@ -38,10 +36,9 @@ from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.sources.conditions import as_keys
 
 from .actions import allowed_actions, say_done
-from .pages import fields_shown, known_sites, may_view, object_url, show, tabs
+from .pages import fields_shown, known_sites, named_objects, object_url, show, tabs
 
 logger = logging.getLogger(__name__)
 
@@ -229,27 +226,15 @@ class ExclusionAdmin(_Admin):
         """Name the objects of the rows shown that the user may see: a query a model."""
         changelist = super().get_changelist_instance(request)
         shown: Any = {(it.model, it.key): it for it in changelist.result_list}
-        for label in {label for label, _key in shown}:
-            # The model may have gone, or its table.
-            with suppress(Exception), contained():
-                model: Any = apps.get_model(label)
-                rows = model._base_manager.all()
-                if self.admin_site.is_registered(model):
-                    model_admin = self.admin_site.get_model_admin(model)
-                    rows = model_admin.get_queryset(request)
-                keys = as_keys(model, [key for it, key in shown if it == label])
-                for row in rows.filter(pk__in=keys):
-                    if may_view(request, self.admin_site, model, row):
-                        shown[label, str(row.pk)].object_name = str(row)
+        for key, found in named_objects(request, self.admin_site, shown).items():
+            shown[key].found = found
         return changelist
 
     @admin.display(description=gettext_lazy("object"))
     def object_link(self, exclusion: Exclusion) -> str:
         """Return the name of the object with a link to its page; else its key."""
-        if not (name := getattr(exclusion, "object_name", "")):
-            return str(exclusion)
-        model = apps.get_model(exclusion.model)
-        url = object_url(self.admin_site, model, exclusion.key)
+        name, url = getattr(exclusion, "found", ("", ""))
+        name = name or str(exclusion)
         return format_html('<a href="{}">{}</a>', url, name) if url else name
 
     def has_add_permission(

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.contrib.admin import AdminSite
-from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat, floatformat
 from django.urls import NoReverseMatch
@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
-from django_sitemaps_plus.diagnostics.section_pages import read_trends
+from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import (
     LATE,
@@ -32,8 +32,8 @@ from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
-from .pages import known_sites, may_view, object_url, show
-from .sections import Trend
+from .pages import known_sites, named_objects, show
+from .sections import Trend, drawn
 
 # Problems of engines that are told with their own words.
 _OF_ENGINES = {"engine_overdue", "engine_feedback", "engine_unread", "engine_indexed"}
@@ -288,15 +288,17 @@ def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
 
-    def link(model: type[Model], key: str) -> str | None:
-        is_allowed = may_view(request, admin_site, model)
-        return object_url(admin_site, model, key) if is_allowed else None
-
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)
-    found = [read_problems(status, link) for status in statuses]
+    names = partial(named_objects, request, admin_site)
+    found = [read_problems(status, names) for status in statuses]
+    audits = [read_audits(it.site) for it in found]
     context = {
-        "sites": found,
+        "sites": [
+            (it, drawn([Trend(_("Findings of the audit"), values)]) if values else {})
+            for it, values in zip(found, audits, strict=True)
+        ],
+        "is_listening": get_executor().is_listening,
         "fault": fault,
         "are_many": len(sites) > 1,
         "is_well": not fault and not any(it.kinds for it in found),

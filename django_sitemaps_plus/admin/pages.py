@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
+from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, quote
 from django.contrib.auth import get_permission_codename
@@ -20,6 +21,11 @@ from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site, get_sites
 from django_sitemaps_plus.models import Dashboard, Exclusion
+from django_sitemaps_plus.models.base import contained
+from django_sitemaps_plus.sources.conditions import as_keys
+
+#: Objects of a model that are named.
+MAX_NAMED = 200
 
 #: The pages that lead to each other, by the names of their URLs.
 TABS = [
@@ -84,6 +90,35 @@ def object_url(
     with suppress(NoReverseMatch):
         return reverse(name, args=[quote(key)], current_app=admin_site.name)
     return ""
+
+
+def named_objects(
+    request: HttpRequest, admin_site: AdminSite, wanted: Collection[tuple[str, str]]
+) -> Mapping[tuple[str, str], tuple[str, str]]:
+    """Return name and page of objects by model and key, by a query a model.
+
+    Models that a user may not see are not among them. The name is "" of a row that has
+    gone, that the user may not see, or whose ``str()`` raises.
+    """
+    found = dict[tuple[str, str], tuple[str, str]]()
+    for label in {label for label, _key in wanted}:
+        # The model may have gone, or its table; and names are the code of a user.
+        with suppress(Exception), contained():
+            model: Any = apps.get_model(label)
+            if not may_view(request, admin_site, model):
+                continue
+            keys = [key for it, key in wanted if it == label]
+            found |= {(label, key): ("", "") for key in keys}
+            rows = model._base_manager.all()
+            if admin_site.is_registered(model):
+                rows = admin_site.get_model_admin(model).get_queryset(request)
+            for row in rows.filter(pk__in=as_keys(model, keys[:MAX_NAMED])):
+                place, name = (label, str(row.pk)), ""
+                if place in found and may_view(request, admin_site, model, row):
+                    with suppress(Exception):
+                        name = str(row)
+                    found[place] = name, object_url(admin_site, model, row.pk)
+    return found
 
 
 def fields_shown(

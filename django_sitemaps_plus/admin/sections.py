@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings, silence_reason
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.diagnostics import section_pages
 from django_sitemaps_plus.diagnostics.advice import form_of
@@ -45,10 +45,20 @@ logger = logging.getLogger(__name__)
 #: Entries that are shown at once.
 ENTRIES = 100
 
+#: How URLs begin that are shown as links.
+WEB = ("http://", "https://")
+
 #: Rows of a file, of which the cells may be of any type.
 Rows: TypeAlias = list[Sequence[Any]]
 
 _UNREAD = gettext_lazy("The page cannot be read now. The log of the server says why.")
+
+#: The kinds of URL changes in words.
+_CHANGES = {
+    "added": gettext_lazy("added"),
+    "updated": gettext_lazy("updated"),
+    "removed": gettext_lazy("removed"),
+}
 
 # Spreadsheets run a cell that begins so.
 _RUN = ("=", "+", "-", "@", "\t", "\r")
@@ -84,6 +94,14 @@ class Trend:
         return f"M{first} 100{''.join(steps)}V100Z"
 
 
+def drawn(trends: Sequence[Trend]) -> dict[str, Any]:
+    """Return what shows trends of the last 30 days, and their numbers."""
+    days = section_pages.last_days()
+    rows = zip(*[it.values for it in trends], strict=True)
+    numbers = [*zip(days, rows, strict=True)][::-1]
+    return {"trends": trends, "days": numbers, "ends": (days[0], days[-1])}
+
+
 @require_safe
 def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show how a section is read, its trend, a search, and its pages from one on."""
@@ -93,6 +111,10 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         first = _number(request, "from") if request.GET.get("from") else None
         found = section_pages.read_pages(name, site, first)
         history = section_pages.read_history(name, site)
+        changes = section_pages.read_changes(name, site)
+        silence = silence_reason() and _("No engine is configured")
+        if silence and get_settings().engines:
+            silence = _("Engines are not notified: %s") % silence_reason()
         # Sections that are gone, or whose source fails, have no form.
         with suppress(SitemapsPlusError):
             section = open_section(name, site)
@@ -123,7 +145,6 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         Trend(_("Pages rendered in a day"), history.rendered),
         Trend(_("Rows left out"), history.skipped),
     ]
-    rows = zip(*[it.values for it in trends], strict=True)
     context = {
         "site": site,
         "section": name,
@@ -132,9 +153,12 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "notes": notes,
         "found": found,
         "pages": pages,
-        "trends": [] if found.is_live or history.is_empty else trends,
-        "days": [*zip(history.days, rows, strict=True)][::-1],
-        "ends": (history.days[0], history.days[-1]),
+        "drawn": {} if found.is_live or history.is_empty else drawn(trends),
+        "changes": [
+            (it, uri_to_iri(it["url"]), it["url"].startswith(WEB), _CHANGES[it["kind"]])
+            for it in changes
+        ],
+        "silence": silence,
         "q": word,
         "search": result,
     }
@@ -168,7 +192,7 @@ def page_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             "all": len(locations_in(text)),
             "pages": shown.paginator.get_elided_page_range(shown.number),
             "entries": [
-                (url, uri_to_iri(url), lastmod, url.startswith(("http://", "https://")))
+                (url, uri_to_iri(url), lastmod, url.startswith(WEB))
                 for url, lastmod in shown.object_list
             ],
         }

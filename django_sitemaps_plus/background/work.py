@@ -6,11 +6,13 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from io import StringIO
+from typing import Any, TypeAlias, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 from django.db import Error
 from django.urls import NoReverseMatch
 from django.utils import timezone
@@ -29,6 +31,8 @@ from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.prune import is_pruned, prune
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import Site, for_each
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +69,7 @@ def build_sections(
         """Let other workers take part where there is enough to do."""
         batches = -(-pages // BATCH_PAGES)
         for _ in range(min(batches, _places(names)) - 1):  # this one builds too
-            _ask(call_help, names)
+            reach(call_help, names)
 
     def build_site() -> None:
         known = list(registry)
@@ -85,7 +89,7 @@ def build_sections(
         built(report)
         # No call takes for ever: another one goes on, unless enough are at it.
         if report.unfinished and _places(report.unfinished) > 0:
-            _ask(call_help, report.unfinished)
+            reach(call_help, report.unfinished)
 
     for_each(shuffled_sites(), build_site)
 
@@ -96,15 +100,19 @@ def _places(sections: list[str]) -> int:
     return get_settings().max_builders - at_work
 
 
-def _ask(call_help: CallHelp | None, sections: list[str]) -> None:
+def reach(ask: Callable[[T], object] | None, argument: T) -> bool:
+    """Ask workers for something; return whether they were reached, else log why not."""
+    if ask is None:
+        return False
     try:
-        if call_help is not None:
-            call_help(sections)
+        ask(argument)
+        return True
     except Exception as error:  # noqa: BLE001 - whatever the client of a queue raises
         words, extra = in_one_line(error), {"action": "broker_failed"}
         logger.warning(
             "No worker helps, since none was reached: %s", words, extra=extra
         )
+        return False
 
 
 def notify(
@@ -133,6 +141,18 @@ def noting_due(
     finally:
         if times := [it.next_at for it in reports if it.next_at is not None]:
             ask(max(min(times), timezone.now() + timedelta(seconds=1)))
+
+
+def audit_listed(site: str) -> None:
+    """Audit what a site lists, as ``check_sitemaps --audit``, for TASK_SECONDS.
+
+    The findings are kept for the dashboard.
+    """
+    configured = get_settings()
+    names = ["--site", site] if configured.sites is not None else []
+    limit = f"--seconds={configured.task_seconds}"
+    with suppress(CommandError):  # there are findings
+        call_command("check_sitemaps", "--audit", limit, *names, stdout=StringIO())
 
 
 def prune_sites(age: timedelta = timedelta()) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from http.client import HTTPException
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from time import monotonic
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -28,7 +30,7 @@ from django_sitemaps_plus.core.validation import Checker, Fault, File, Problem
 from django_sitemaps_plus.core.validation.entries import read_url
 from django_sitemaps_plus.core.validation.reader import read_text
 from django_sitemaps_plus.core.xml import printable
-from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models import INDEX, Figure, Page, Section
 from django_sitemaps_plus.site_urls import index_urls, page_url
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 
@@ -63,6 +65,7 @@ class Inspection:
     def __init__(self, show: Callable[[Problem], None]) -> None:
         self.counts = Counter[tuple[str, str]]()  # by file and rule
         self.errors = self.warnings = self.files = self.entries = 0
+        self.is_cut = False  # there was no time for all files
         self._show, self._read = show, set[str]()
         # Origins of languages, on which a sitemap may list URLs as well.
         self._origins = [f"{it.origin}/" for it in language_sites().values()]
@@ -203,10 +206,14 @@ class Audit:
         text = response.getvalue().decode("utf-8-sig", "replace") if is_there else ""
         self._rules = parse_robots(text, "googlebot")
 
-    def run(self) -> None:
-        """Check all; raise NoReverseMatch where the URLconf has no sitemaps."""
+    def run(self, seconds: float = math.inf) -> None:
+        """Check what there is time for; raise NoReverseMatch without a URL for it."""
+        until = monotonic() + seconds
         for url in index_urls(self._site):
             for file in self._inspection.walk(url, self._fetch):
+                if monotonic() >= until:
+                    self._inspection.is_cut = True
+                    return
                 if file.kind == "url":
                     self._visit(file)
 
@@ -331,6 +338,9 @@ def keep_findings(site: Site, report: Mapping[str, Any]) -> None:
     ]
     findings = {"at": timezone.now().isoformat(), **report, "problems": problems}
     Section.objects.note_of_index(site.name, findings=findings)
+    if not report.get("is_cut"):  # else there seem to be fewer than there are
+        count = sum(report.get("counts", {}).values())
+        Figure.objects.add(site.name, INDEX, {Figure.Kind.FINDINGS: count})
 
 
 def read_findings(site: Site) -> dict[str, Any] | None:

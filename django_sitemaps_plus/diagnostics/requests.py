@@ -62,6 +62,11 @@ def ask(site: Site, _: str, **others: Any) -> bool:
     return bool(look(site))
 
 
+def audit(site: Site, _: str, **others: Any) -> bool:
+    """Have workers audit what a site lists; return whether there are some."""
+    return get_executor().audit(site.name)
+
+
 def pause(site: Site, engine: str, *, by: str, **others: Any) -> bool:
     """Submit nothing more to an engine until somebody resumes it."""
     rows = EngineHost.objects.filter(site=site.name, engine=engine)

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from html import unescape
 from itertools import islice
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from django.db.models import Case, F, Q, TextChoices, Value, When
@@ -23,7 +23,16 @@ from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
-from django_sitemaps_plus.models import Figure, Hold, Page, PageQuerySet, Section, State
+from django_sitemaps_plus.models import (
+    INDEX,
+    Figure,
+    Hold,
+    Page,
+    PageQuerySet,
+    Section,
+    State,
+    UrlChanges,
+)
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT, FigureQuerySet
@@ -264,6 +273,13 @@ def left_out_of(section: str, site: Site) -> Iterator[tuple[int, int, list[LeftO
             yield last, count, [*named(problems)]
 
 
+def read_changes(section: str, site: Site) -> list[dict[str, Any]]:
+    """Return the last URL changes that engines were notified of, the newest first."""
+    rows = UrlChanges.objects.filter(section__site=site.name, section__name=section)
+    latest = rows.values_list("latest", flat=True).first() or ()
+    return [{**it, "at": datetime.fromisoformat(it["at"])} for it in latest]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """The days of a section, the oldest first."""
@@ -307,6 +323,13 @@ def read_trends(site: Site) -> dict[str, list[float | None]]:
         trends = {name: values for (name, _kind), values in of.items()}
         remember(key, trends, TRENDS_SECONDS)
     return trends
+
+
+def read_audits(site: Site) -> list[float | None]:
+    """Return the findings of the last audit by each of the last 30 days."""
+    key = INDEX, Figure.Kind.FINDINGS
+    rows = Figure.objects.filter(name=key[0], kind=key[1])
+    return _by_day(rows, site, last_days()).get(key, [])
 
 
 def last_days() -> list[date]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from django.apps import apps
-from django.db.models import F, Model, Q
+from django.db.models import F, Q
 from django.template.defaultfilters import floatformat
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
@@ -36,9 +35,11 @@ MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20
 #: that are named.
 MAX_READ, MAX_REASONS, MAX_ROWS = 500, 50, 20
 
-#: Returns the page of an object, by its model and key; "" where there is none, and None
-#: where the reader may not see such objects.
-Link: TypeAlias = Callable[[type[Model], str], str | None]
+#: Returns the name and the page of objects, by their models and keys, each "" where it
+#: is not known. Those that the reader may not see are not among them.
+Names: TypeAlias = Callable[
+    [Collection[tuple[str, str]]], Mapping[tuple[str, str], tuple[str, str]]
+]
 
 # Parts of reasons that vary by row: texts in quotes, maybe cut, and numbers.
 _VARYING = re.compile(
@@ -94,15 +95,15 @@ class SiteProblems:
     site: Site
     kinds: Sequence[Kind]  # those that have some
     audited_at: datetime | None  # when its pages were audited last
+    is_cut: bool  # it had no time for all files
     audit: str  # the command that does so
 
 
-def read_problems(
-    status: SiteStatus, link: Link = lambda model, key: ""
-) -> SiteProblems:
+def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
     """Return the problems of a site with the things that have them, and what they omit.
 
-    By three queries, and one for each engine that has rejected targets.
+    By three queries, and one for each engine that has rejected targets, and one call
+    for the names of objects.
     """
     site, kinds = status.site, defaultdict[str, list[Problem]](list)
     with in_force(site):
@@ -125,7 +126,7 @@ def read_problems(
         shown = {
             "sections": (_("Sections and index"), parts),
             "pages": (_("Pages that could not be built"), kinds["pages"]),
-            "rows": (_("Rows and values left out"), [*left_out(site, sections, link)]),
+            "rows": (_("Rows and values left out"), [*left_out(site, sections, names)]),
             "workers": (_("Workers"), kinds["worker"]),
             "engines": (_("Search engines"), kinds["engine"]),
             "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
@@ -138,35 +139,49 @@ def read_problems(
             if problems
         ],
         audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
+        is_cut=findings.get("is_cut", False),
         audit=audit,
     )
 
 
 def left_out(
-    site: Site, sections: Collection[SectionStatus], link: Link
+    site: Site, sections: Collection[SectionStatus], names: Names
 ) -> Iterator[Problem]:
     """Yield what pages of sections leave out, by reason, most first; by one query.
 
     The rest comes last: a page names the first ones, and only counts the others.
     """
-    names = {it.section for it in sections}
+    registered = {it.section for it in sections}
     found = defaultdict[tuple[str, str, str, str], list[LeftOut]](list)
     for section, problem in _stored(site):
-        if section in names:
+        if section in registered:
             reason = alike(problem.reason)
             found[section, problem.action, problem.field, reason].append(problem)
     counts = Counter[tuple[str, str]]()
     most_first = sorted(found.items(), key=lambda item: -len(item[1]))
-    for (section, action, field, reason), problems in most_first[:MAX_REASONS]:
+    groups = [
+        # Each row once, which has all its languages.
+        (key, len(rows), [*{it.row: it for it in rows}.values()][:MAX_ROWS])
+        for key, rows in most_first[:MAX_REASONS]
+    ]
+    objects = {(it.model, it.key) for _key, _count, rows in groups for it in rows}
+    known = {("", ""): ("", ""), **names(objects - {("", "")})}
+    for (section, action, field, reason), count, rows in groups:
         counted_as = _DROPPED if action == _REPEATED else action
-        counts[section, counted_as] += len(problems)
+        counts[section, counted_as] += count
         title, remedy = map(str, _WORDING.get(action, _WORDING[_SKIPPED]))
-        items = _items(problems, link)
+        items = list[Item]()
+        for row in rows:
+            if (row.model, row.key) in known:
+                name, url = known[row.model, row.key]
+                example = "" if items else shortened(row.reason)
+                name = shortened(name or row.row)
+                items.append(Item(name=name, words=example, url=url))
         if not items:  # the reason may have values of rows that may not be seen
             reason = reason.partition(":")[0]
         yield Problem(
             id=action,
-            count=len(problems),
+            count=count,
             message=f"{title.replace('%s', field)}: {reason}",
             level="warning",
             items=items,
@@ -179,13 +194,13 @@ def left_out(
             (_("more values"), it.dropped, _DROPPED),
         )
         for title, total, action in totals:
-            if total <= (known := counts[it.section, action]):
+            if total <= (count := counts[it.section, action]):
                 continue
             words = _("%(named)s of %(total)s are named.")
-            shown = {"named": floatformat(known, "g"), "total": floatformat(total, "g")}
+            shown = {"named": floatformat(count, "g"), "total": floatformat(total, "g")}
             yield Problem(
                 id="rows_unnamed",
-                count=total - known,
+                count=total - count,
                 message=f"{title}: {words % shown}",
                 level="warning",
                 remedy=_(
@@ -221,22 +236,6 @@ def named(problems: Iterable[Any]) -> Iterator[LeftOut]:
             found = LeftOut(**problem)
             if found.action not in NOTES:
                 yield found
-
-
-def _items(problems: Sequence[LeftOut], link: Link) -> list[Item]:
-    """Return the rows, the first with the whole reason as an example."""
-    rows = {problem.row: problem for problem in problems}  # each has all its languages
-    items: list[Item] = []
-    for problem in list(rows.values())[:MAX_ROWS]:
-        url: str | None = ""
-        if problem.model:
-            url = None
-            with suppress(LookupError, ValueError):  # else the model has gone
-                url = link(apps.get_model(problem.model), problem.key)
-        if url is not None:
-            words = "" if items else shortened(problem.reason)
-            items.append(Item(name=problem.row, words=words, url=url))
-    return items
 
 
 def _failed_pages(site: Site) -> Mapping[str, list[Item]]:

@@ -30,6 +30,13 @@ class Executor:
         Best effort and quiet, as :meth:`wake`.
         """
 
+    def audit(self, site: str) -> bool:
+        """Ask for an audit of what a site lists; return whether workers listen.
+
+        Best effort: its message may be lost.
+        """
+        return False
+
     def faults(self) -> Iterable[tuple[str, str]]:
         """Return what keeps messages from workers, each with its remedy."""
         return ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -62,6 +62,12 @@ def notify() -> None:
         work.notify(notified)
 
 
+@_task
+def audit_listed(site: str) -> None:
+    """Ask for the pages that a site lists, and keep what is found."""
+    work.audit_listed(site)
+
+
 class TasksExecutor(Executor):
     """Lets workers of Django's Tasks build and notify, soon after a change."""
 
@@ -93,6 +99,11 @@ class TasksExecutor(Executor):
         if self.is_listening and _backend().supports_defer:
             wait = (due - timezone.now()).total_seconds()
             self.notifications.wake("engines", max(wait, 0))
+
+    def audit(self, site: str) -> bool:
+        """Ask for an audit of what a site lists."""
+        ask = partial(_enqueue, audit_listed, 0)
+        return self.is_listening and work.reach(ask, site)
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that no worker gets any task."""

@@ -238,6 +238,7 @@ class Migration(migrations.Migration):
                             ("skipped", "Skipped"),
                             ("accepted", "Accepted"),
                             ("failed", "Failed"),
+                            ("findings", "Findings"),
                         ],
                         max_length=8,
                     ),
@@ -334,6 +335,33 @@ class Migration(migrations.Migration):
                 (
                     "section",
                     models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="sitemaps_plus.section",
+                    ),
+                ),
+            ],
+            options={
+                "abstract": False,
+                "base_manager_name": "objects",
+            },
+        ),
+        migrations.CreateModel(
+            name="UrlChanges",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("latest", models.JSONField(default=list)),
+                (
+                    "section",
+                    models.OneToOneField(
                         db_constraint=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         to="sitemaps_plus.section",

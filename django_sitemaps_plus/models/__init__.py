@@ -9,7 +9,7 @@ from .deliveries import Delivery, EngineHost
 from .exclusions import Exclusion
 from .figures import Dashboard, Figure
 from .pages import Page, PageQuerySet
-from .publications import Publication, has_subscribers
+from .publications import Publication, UrlChanges, has_subscribers
 from .sections import INDEX, Section
 from .workers import Worker
 
@@ -31,6 +31,7 @@ __all__ = [
     "RowQuerySet",
     "Section",
     "State",
+    "UrlChanges",
     "Worker",
     "has_subscribers",
     "own_alias",

@@ -1,11 +1,13 @@
-"""Publications: what flips leave, so that engines can be notified."""
+"""Publications: what flips leave to notify engines of, and what that came to."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from operator import itemgetter
+from typing import Any
 
 from django.db import models
 from django.db.models import F, Q
@@ -14,7 +16,7 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.signals import urls_changed
 
-from .base import Row, RowQuerySet
+from .base import Row, RowQuerySet, atomic, retried
 from .clock import Now
 from .sections import Section
 
@@ -23,6 +25,9 @@ BATCH_KEYS = 1_000
 
 #: Publications that are read at once.
 BATCH_PUBLICATIONS = 50
+
+#: URL changes of a section that are kept for people.
+KEPT_CHANGES = 100
 
 
 def has_subscribers() -> bool:
@@ -95,10 +100,36 @@ class Publication(Row):
         """
         self._rows().update(claimed_at=Now() - get_settings().lease)
 
-    def settle(self) -> None:
-        """Delete it: all subscribers are notified, and nothing refers to it."""
-        rows = self._rows()
-        rows._raw_delete(rows.db)
+    @retried
+    def settle(self, changes: Sequence[dict[str, Any]] = ()) -> None:
+        """Delete it, since all subscribers are notified, and keep its last changes.
+
+        A process whose claim was taken over meanwhile keeps nothing.
+        """
+        with atomic():
+            rows, others = self._rows(), UrlChanges.objects.select_for_update()
+            if rows._raw_delete(rows.db) and changes:
+                kept, _ = others.get_or_create(section_id=self.section_id)
+                # An older publication may come later: it was postponed.
+                latest = [*changes, *kept.latest]
+                latest.sort(key=itemgetter("at"), reverse=True)
+                kept.latest = latest[:KEPT_CHANGES]
+                kept.save(update_fields=["latest"])
 
     def _rows(self) -> PublicationQuerySet:
         return Publication.objects.filter(pk=self.pk)
+
+
+class UrlChanges(Row):
+    """The last URL changes of a section that engines were notified of."""
+
+    # Not a field of the section, which every build and every index loads; without a
+    # constraint, as that of a publication.
+    section = models.OneToOneField(Section, models.CASCADE, db_constraint=False)
+    #: The newest first, each with `url`, `kind`, `at` and the names of the `engines`.
+    latest = models.JSONField(default=list)
+
+    objects = RowQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"URL changes of section {self.section_id}"

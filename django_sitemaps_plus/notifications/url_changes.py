@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Page, Publication, Section, has_subscribers
 from django_sitemaps_plus.models.base import as_django_errors
 from django_sitemaps_plus.models.claims import heartbeat, keep
+from django_sitemaps_plus.models.publications import KEPT_CHANGES
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
@@ -39,6 +41,8 @@ from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
+from .base import Takes
+from .configuration import engines_to_notify
 from .outbox import want_feeds, want_urls
 
 logger = logging.getLogger(__name__)
@@ -105,9 +109,16 @@ def _postponed(error: Exception) -> str:
 
 def _relay(publication: Publication) -> list[str]:
     """Relay a publication; return what is lost of it."""
-    lost = list[str]()
+    lost, latest = list[str](), deque[dict[str, Any]](maxlen=KEPT_CHANGES)
     # A first build may have millions of URLs, which no subscriber asks for.
     is_wanted = publication.announce or urls_changed.has_listeners()
+    is_told = publication.announce and notifies_engines()
+    engines = [
+        it.name
+        for it in (engines_to_notify() if is_told else ())
+        if it.takes is Takes.URLS or it.follows_content
+    ]
+    told = {"at": publication.at.isoformat(), "engines": engines}
     try:
         with keep(publication.renew):
             changed = publication_diff(publication) if is_wanted else Diff()
@@ -124,6 +135,12 @@ def _relay(publication: Publication) -> list[str]:
                 if publication.announce:
                     moved = [*part.added, *part.updated, *part.removed]
                     want_urls(moved, publication.at)
+                if is_told:
+                    latest += [
+                        {"url": url, "kind": kind, **told}
+                        for kind in kinds
+                        for url in getattr(part, kind)
+                    ]
                 if part:
                     _send(publication, part, announce=publication.announce)
     except LostObjectError as error:
@@ -131,7 +148,7 @@ def _relay(publication: Publication) -> list[str]:
         logger.error("%s", lost[0], extra={"action": "publication_lost"})
     if publication.announce:
         want_feeds(changed=publication.section.name, at=publication.at)
-    publication.settle()
+    publication.settle([*latest])
     return lost
 
 

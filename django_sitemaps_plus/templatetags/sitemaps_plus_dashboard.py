@@ -47,6 +47,12 @@ def age(moment: datetime | None) -> str:
 
 
 @register.filter
+def is_new(moment: datetime) -> bool:
+    """Return whether a moment was within the last 24 hours."""
+    return timezone.now() - moment < timedelta(hours=24)
+
+
+@register.filter
 def feedback(said: Any) -> str:
     """Return what an engine reports of a feed, in words; what is not known as it is."""
     if not isinstance(said, dict):

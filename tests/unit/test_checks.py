@@ -472,7 +472,7 @@ class TestExecutors:
                     "task_soft_time_limit": 60,
                     "task_annotations": {
                         TASK.format(name): {"soft_time_limit": 300}
-                        for name in ("refresh", "build_pages", "audit")
+                        for name in ("refresh", "build_pages", "audit", "audit_listed")
                     },
                 },
                 60,

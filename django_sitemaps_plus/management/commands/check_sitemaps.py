@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
@@ -39,6 +40,8 @@ class Command(SiteCommand):
         add("--audit", action="store_true", help=words)
         words = "ask for N entries of each file, 0 for all (default: 10)"
         add("--sample", type=int, default=10, metavar="N", help=words)
+        words = "begin no other file after N seconds (default: no limit)"
+        add("--seconds", type=float, default=math.inf, metavar="N", help=words)
         add("--sources", action="store_true", help="measure sources on real rows")
         words = "look at this section only (default: all)"
         add("--section", action="append", default=[], help=words)
@@ -73,6 +76,7 @@ class Command(SiteCommand):
         audit: bool,
         section: list[str],
         sample: int,
+        seconds: float,
         json: bool,
         **options: Any,
     ) -> None:
@@ -90,7 +94,7 @@ class Command(SiteCommand):
             inspection.check(target)
         inspection.finish()
         if audit:
-            Audit(inspection, get_site(), section, sample).run()
+            Audit(inspection, get_site(), section, sample).run(seconds)
             inspection.finish()
         report = _report(inspection, problems)
         if json:
@@ -148,6 +152,8 @@ def _as_text(inspection: Inspection) -> str:
         f"{inspection.errors:,} error{pluralize(inspection.errors)}, "
         f"{inspection.warnings:,} warning{pluralize(inspection.warnings)}"
     )
+    if inspection.is_cut:
+        words += ". There was no time for the other files"
     return "\n".join([*lines, words])
 
 
@@ -159,6 +165,6 @@ def _report(inspection: Inspection, problems: list[Problem]) -> dict[str, Any]:
         {**asdict(one), "words": WORDS[one.rule], "is_warning": one.is_warning}
         for one in problems
     ]
-    names = ("files", "entries", "errors", "warnings")
+    names = ("files", "entries", "errors", "warnings", "is_cut")
     report = {name: getattr(inspection, name) for name in names}
     return {**report, "counts": counts, "problems": shown}

@@ -108,12 +108,12 @@ def disturb_engines() -> None:
 
 
 def remember() -> None:
-    """Have figures of a week, and what an audit has found."""
+    """Have figures of a week, what an audit has found, and URL changes."""
     from django.utils import timezone
 
     from django_sitemaps_plus.conf import get_site
     from django_sitemaps_plus.diagnostics.audit import keep_findings
-    from django_sitemaps_plus.models import Figure
+    from django_sitemaps_plus.models import INDEX, Figure, Section, UrlChanges
 
     chance, kind = random.Random(7), Figure.Kind
     last = timezone.now().replace(minute=0, second=0, microsecond=0)
@@ -128,7 +128,21 @@ def remember() -> None:
         for outcome, most in {kind.ACCEPTED: 360, kind.FAILED: 9}.items():
             number = chance.randint(0, most)
             rows.append(Figure(**own, name="indexnow", kind=outcome, value=number))
+        if ago % 24 == 0:
+            rows.append(Figure(**own, name=INDEX, kind=kind.FINDINGS, value=ago // 24))
     Figure.objects.bulk_create(rows)
+    origin, kinds = get_site().origin, ("added", "updated", "removed")
+    latest = [
+        {
+            "url": f"{origin}/towns/caf%C3%A9-{ago}/",
+            "kind": kinds[ago % 3],
+            "at": (last - timedelta(hours=ago)).isoformat(),
+            "engines": ["bing", "indexnow"],
+        }
+        for ago in range(12)
+    ]
+    section = Section.objects.get(site=SITE, name="towns")
+    UrlChanges.objects.update_or_create({"latest": latest}, section=section)
     problems = [
         _finding("page-missing", 3, "the server answers 404"),
         _finding("page-missing", 8, "the server answers 404"),

@@ -63,8 +63,17 @@ class TestOverview:
         assert "it would fall from" in row.inner_text()
         page.get_by_role("link", name="more").click()
         page.get_by_role("heading", name="Search engines (4)").wait_for()
-        page.get_by_role("link", name="City 17").first.click()
+        page.get_by_role("link", name="Gomīshān").first.click()
         page.wait_for_url("/admin/atlas/city/17/change/")
+
+    def test_a_problem_is_copied(self, visit):
+        rights = ["clipboard-read", "clipboard-write"]
+        page = visit(f"{DASHBOARD}problems/", permissions=rights)
+        page.get_by_role("button", name="Copy").first.click()
+        page.get_by_role("button", name="Copied").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("section_held\nharbours: ")
+        assert copied.endswith("manage.py build_sitemaps harbours --allow-shrink")
 
     def test_without_scripts_everything_can_be_read(self, visit, site):
         """The overview, the problems, and whether an object is listed."""
@@ -74,6 +83,7 @@ class TestOverview:
         page.get_by_text("No workers").wait_for()
         page.goto(f"{DASHBOARD}problems/")
         assert len(texts(page, ".sitemaps-problem")) > 5
+        assert not page.get_by_text("Copy", exact=True).first.is_visible()
         page.goto(CITY)
         page.get_by_role("link", name="Show whether this is in the sitemap").click()
         page.get_by_text("Listed", exact=True).wait_for()
@@ -138,7 +148,7 @@ class TestSection:
         }
         assert said[21][1].startswith("OperationalError: could not read")
         page.get_by_text("The numbers").click()
-        assert page.locator("details tbody tr").count() == 30
+        assert page.locator(".sitemaps-trends + details tbody tr").count() == 30
 
 
 def said(page: Any) -> str:

@@ -62,6 +62,11 @@ class Listening(Executor):
         """Note what is to be built."""
         self.woken.append(section)
 
+    def audit(self, site: str) -> bool:
+        """Note that a site is to be audited."""
+        self.woken.append(f"audit {site}")
+        return True
+
     def notify(self, due: datetime) -> None:
         """Note that engines are to be notified."""
         self.woken.append("engines")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from lxml import html
 
 from django_sitemaps_plus import ModelSource
@@ -17,7 +21,9 @@ from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page, Section
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Label
+from tests.support.testapp.models import Label, Product
+
+from .test_actions import Listening
 
 pytestmark = pytest.mark.usefixtures("urls")
 
@@ -36,6 +42,10 @@ def shown(client: Client, user: Any) -> Callable[..., Any]:
     return shown
 
 
+def refused(self: Any, row: Any) -> str:
+    raise ValueError("odd")
+
+
 def texts(elements: Any) -> list[str]:
     """Return the text of each element, with single spaces."""
     return [" ".join(it.text_content().split()) for it in elements]
@@ -50,7 +60,7 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
         product.slug = f"no slug {product.pk}"
         product.save()
     build()
-    links = {f"Product {it.pk}": f"/desk/testapp/product/{it.pk}/change/" for it in bad}
+    links = {str(it): f"/desk/testapp/product/{it.pk}/change/" for it in bad}
     page = shown("view_product")
     [anchor] = page.cssselect(".sitemaps-contents a")
     [heading] = page.cssselect("h2")
@@ -60,7 +70,8 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
     assert {it.text_content(): it.get("href") for it in found} == links
     page = shown()  # to somebody who may not see products
     assert page.cssselect(".sitemaps-items") == []
-    assert f"Product {bad[0].pk}" not in page.text_content()
+    for name in (f"Product {bad[0].pk}", str(bad[0])):
+        assert name not in page.text_content()
     assert texts(page.cssselect(".sitemaps-contents a")) == texts([anchor])
     for product in bad:
         product.slug = f"mended-{product.pk}"
@@ -80,6 +91,58 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
     [item] = texts(page.cssselect(".sitemaps-items li"))
     assert item == "https://example.com/a.xml:3 it is on another host"
     assert "The pages were audited just now." in page.text_content()
+
+
+def test_objects_without_a_name_have_their_model_and_key(shown, publish, monkeypatch):
+    """They have gone, or the user may not see them, or ``str()`` raises."""
+    products = make_products(25)
+    Product.objects.filter(pk=products[4].pk).update(name="secret")
+    publish(limited(10, location=refused))
+    Product.objects.filter(pk=products[0].pk).delete()
+
+    def as_text(row: Product) -> str:
+        return row.name if row.pk != products[1].pk else 1 / 0
+
+    monkeypatch.setattr(Product, "__str__", as_text)
+    items = shown("view_product").cssselect(".sitemaps-items li")
+    names = [it.cssselect("bdi")[0].text_content() for it in items]
+    keyed = (0, 1, 4)
+    assert names == [
+        f"Product {it.pk}" if at in keyed else it.name
+        for at, it in enumerate(products[:20])
+    ]
+    assert [bool(it.cssselect("a")) for it in items[:5]] == [False, *[True] * 3, False]
+
+
+def test_objects_of_a_model_take_one_query(shown, publish):
+    make_products(25)
+    publish(limited(10, location=refused))
+    with CaptureQueriesContext(connection) as queries:
+        items = shown("view_product").cssselect(".sitemaps-items a")
+    assert len(items) == 20
+    assert ["testapp_product" in it["sql"] for it in queries].count(True) == 1
+
+
+def test_a_problem_is_new_for_a_day(shown, shop):
+    section = shop(3)
+    for hours, new in ((23, ["New"]), (25, [])):
+        since = timezone.now() - timedelta(hours=hours)
+        Section.objects.filter(pk=section.pk).update(fault="odd", fault_since=since)
+        assert texts(shown().cssselect("article strong")) == new
+
+
+def test_what_is_copied_says_all_of_a_problem(shown, shop):
+    section = shop(3)
+    Section.objects.filter(pk=section.pk).update(fault='it has "<b>"')
+    [button] = shown().cssselect("article [data-copy]")
+    assert button.get("hidden") is not None  # until a script shows it
+    assert button.get("data-copy").splitlines() == [
+        "section_failed",
+        'products: It could not be built: it has "<b>"',
+        "Correct what it says. What was published stays, and the next build tries "
+        "again.",
+        "manage.py build_sitemaps products",
+    ]
 
 
 def test_a_link_opens_its_object(shown, publish, client):
@@ -124,6 +187,42 @@ def test_buttons_are_those_that_the_user_may_press(shown, shop, configure, clien
     fields = {it.get("name"): it.get("value") for it in form.iter("input")}
     assert client.post(form.get("action"), fields).status_code == 302
     assert not EngineHost.objects.exclude(parked_reason="").exists()
+
+
+def test_workers_audit_what_a_site_lists(shown, configure, client):
+    """Where some listen; the command is there for all."""
+    path = "/desk/sitemaps_plus/dashboard/actions/audit/"
+    page = shown("refresh_sections")
+    assert page.cssselect("form[method=post]") == []
+    assert texts(page.cssselect("code")) == ["manage.py check_sitemaps --audit"]
+    client.post(path)
+    answer = client.get("/desk/sitemaps_plus/dashboard/")
+    [message] = answer.context["messages"]
+    assert "there is nothing to do" in str(message)
+    configure(EXECUTOR="tests.integration.admin.test_actions.Listening")
+    Listening.woken.clear()
+    assert shown().cssselect("form[method=post]") == []
+    [form] = shown("refresh_sections").cssselect("form[method=post]")
+    fields = {it.get("name"): it.get("value") for it in form.iter("input")}
+    assert (form.get("action"), fields["site"]) == (path, "default")
+    assert client.post(path, fields).status_code == 302
+    assert Listening.woken == ["audit default"]
+
+
+def test_findings_have_a_trend(shown):
+    """The last of each day, and as numbers for those who do not see."""
+    assert shown().cssselect("svg") == []
+    for count in (7, 2):
+        keep_findings(get_site(), {"counts": {"loc-host": count}, "problems": []})
+    page = shown()
+    assert len(page.cssselect(".sitemaps-trends svg")) == 1
+    [today, yesterday, *_] = texts(page.cssselect("tbody td"))
+    assert (today, yesterday) == ("2", "\N{EN DASH}")
+    report = {"counts": {"loc-host": 1}, "problems": [], "is_cut": True}
+    keep_findings(get_site(), report)
+    page = shown()
+    assert "There was no time for all files." in page.text_content()
+    assert texts(page.cssselect("tbody td"))[0] == "2"
 
 
 def test_two_sites_are_told_apart(shown, configure, sections):

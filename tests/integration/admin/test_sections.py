@@ -32,6 +32,7 @@ from django_sitemaps_plus.models import (
     Page,
     Section,
     State,
+    UrlChanges,
 )
 from django_sitemaps_plus.sites import in_force
 from tests.support.builds import build_fully
@@ -42,6 +43,7 @@ from tests.support.testapp.models import Label
 
 DASH = "\N{EN DASH}"
 TABLE = "table[@class='sitemaps-entries']"
+CHANGES = "table[contains(@class, 'sitemaps-entries')]"
 PAGES = "table[contains(@class, 'sitemaps-pages')]"
 #: How databases say that they read or sort all pages.
 READS_ALL = re.compile(
@@ -588,10 +590,58 @@ class TestEntries:
         assert self.shown(admin_client) == []
 
 
+@pytest.mark.database
+class TestChanges:
+    def shown(self, admin_client: Any) -> str:
+        page = tree(admin_client.get(path("section", section="products")))
+        [heading] = page.xpath("//h3[text()='The last URL changes']")
+        return " ".join(heading.getnext().text_content().split())
+
+    def test_each_is_told_in_words(self, products, admin_client):
+        told = {"engines": ["one", "two"], "at": NOW.isoformat()}
+        urls = ("https://example.com/caf%C3%A9/", "javascript:alert(1)")
+        latest = [
+            {"url": url, "kind": kind, **told}
+            for url, kind in zip(urls, ("added", "removed"), strict=True)
+        ]
+        row = Section.objects.get(name="products")
+        UrlChanges.objects.create(section=row, latest=latest)
+        page = tree(admin_client.get(path("section", section="products")))
+        found = page.xpath(f"//{CHANGES}/tbody/tr")
+        rows = [[it.text_content().strip() for it in row] for row in found]
+        assert [(row[0], row[1], row[3]) for row in rows] == [
+            ("https://example.com/café/", "added", "one, two"),
+            ("javascript:alert(1)", "removed", "one, two"),
+        ]
+        assert page.xpath(f"//{CHANGES}//a/@href") == [urls[0]]
+        moments = page.xpath(f"//{CHANGES}//time/@datetime")
+        assert {datetime.fromisoformat(it) for it in moments} == {NOW}
+
+    def test_those_of_another_site_are_not_shown(self, products, admin_client):
+        row = Section.objects.create(site="another", name="products")
+        UrlChanges.objects.create(section=row, latest=[{"url": "a"}])
+        assert self.shown(admin_client).startswith("Not recorded")
+
+    @pytest.mark.parametrize(
+        ("settings_", "words"),
+        [
+            ({}, "Not recorded: No engine is configured"),
+            ({"NOTIFY": False}, "Not recorded: Engines are not notified:"),
+            ({"NOTIFY": True}, "None yet"),
+        ],
+    )
+    def test_why_there_are_none(
+        self, products, admin_client, configure, settings_, words
+    ):
+        engine = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+        configure(**settings_, ENGINES={"one": engine} if settings_ else {})
+        assert self.shown(admin_client).startswith(words)
+
+
 @pytest.mark.parametrize(
     ("name", "most"),
-    # Session, user, names of sections; six of pages, one of figures.
-    [("section", 10), ("entries", 5)],
+    # Session, user, names of sections; six of pages, one of figures, one of changes.
+    [("section", 11), ("entries", 5)],
 )
 def test_queries_do_not_grow(
     products, admin_client, django_assert_max_num_queries, name, most

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from string import ascii_letters
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource
@@ -27,14 +29,25 @@ from .rows import ENGINE, deliver, know
 pytestmark = pytest.mark.database
 
 
-def link(model: Any, key: str) -> str:
+def names(wanted: Any) -> Any:
+    """Give each object of a model that there is a page, and those of one a name."""
+    found = {}
+    for label, key in wanted:
+        with suppress(LookupError, ValueError):
+            model = apps.get_model(label)
+            name = f"shop {key}" if model is Shop else ""
+            found[label, key] = name, link(model, key)
+    return found
+
+
+def link(model: Any, key: Any) -> str:
     return f"{model.__name__}:{key}"
 
 
 def found(kind: str = "") -> list[Problem]:
     """Return the groups of one kind, or of all."""
     [status] = read_dashboard(get_sites())
-    kinds = read_problems(status, link).kinds
+    kinds = read_problems(status, names).kinds
     assert all(it.problems for it in kinds)
     return [group for it in kinds if kind in ("", it.name) for group in it.problems]
 
@@ -129,17 +142,17 @@ class TestRows:
         assert sorted([(it.count, len(it.items)) for it in groups]) == [(1, 1), (3, 1)]
 
     @pytest.mark.parametrize(
-        ("model", "key", "url"),
+        ("model", "key", "name", "url"),
         [
-            ("testapp.Product", "17", "Product:17"),
-            ("testapp.Product", "a left out: b", "Product:a left out: b"),
-            ("testapp.Shop", "17", "Shop:17"),  # of a source that was another before
-            ("", "", ""),
+            ("testapp.Product", "17", "a", "Product:17"),
+            ("testapp.Product", "a left out: b", "a", "Product:a left out: b"),
+            ("testapp.Shop", "17", "shop 17", "Shop:17"),  # of another source before
+            ("", "", "a", ""),
         ],
     )
-    def test_the_object_is_found_by_its_model_and_key(self, model, key, url):
+    def test_the_object_is_found_by_its_model_and_key(self, model, key, name, url):
         [group] = left_out(row("a", "ValueError: a: b", model=model, key=key))
-        assert group.items == [Item(name="a", words="ValueError: a: b", url=url)]
+        assert group.items == [Item(name=name, words="ValueError: a: b", url=url)]
 
     @pytest.mark.parametrize("model", ["gone.Model", "nonsense"])
     def test_nobody_may_view_a_model_that_is_gone(self, model):
@@ -292,7 +305,7 @@ def test_it_is_bounded(sections, configure, django_assert_num_queries):
     have_page(1, "others", skipped=1, problems=["Product 1 left out: F: odd"])
     [status] = read_dashboard(get_sites())
     with django_assert_num_queries(3):
-        kinds = {it.name: it for it in read_problems(status, link).kinds}
+        kinds = {it.name: it for it in read_problems(status, names).kinds}
     assert (kinds["rows"].count, kinds["pages"].count) == (799_001, 799)
     assert len(kinds["pages"].problems[0].items) == 100
     groups = kinds["rows"].problems

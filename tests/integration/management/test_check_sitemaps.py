@@ -26,6 +26,7 @@ from django_sitemaps_plus.diagnostics.audit import (
     keep_findings,
     read_findings,
 )
+from django_sitemaps_plus.models import Figure
 from tests.support.faults import fail_queries, writes_to
 from tests.support.servers.odd_http import start_odd
 from tests.support.shop import ProductSource, limited, make_products
@@ -93,6 +94,7 @@ class TestFiles:
             "entries": 1,
             "errors": 1,
             "warnings": 0,
+            "is_cut": False,
             "counts": {"loc-fragment": 1},
             "problems": [
                 {
@@ -283,6 +285,17 @@ class TestAudit:
         found = report_of("--audit", "--sample", "2")["problems"]
         numbers = [re.search("gone/([0-9]+)/", it["message"])[1] for it in found]
         assert numbers == ["0", "19", "20", "24"]
+
+    def test_it_ends_in_time_and_says_that_it_is_not_complete(self, project, run):
+        """Its number is no part of the trend, in which it would be a fall."""
+        project.register("gone", listing("gone/1/", "gone/2/", limit=1))
+        report_of("--audit")
+        report = report_of("--audit", "--seconds", "0")
+        assert (report["is_cut"], report["files"], report["errors"]) == (True, 1, 0)
+        assert read_findings(get_site())["is_cut"]
+        assert "There was no time" in run("check_sitemaps", "--audit", "--seconds=0")
+        [found] = Figure.objects.filter(kind="findings").values_list("value")
+        assert found == (2,)
 
     def test_a_sample_knows_no_rhythm(self, project):
         """Versions of pages alternate, and every second of them may be missing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,7 +19,14 @@ from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.audit import read_findings
-from django_sitemaps_plus.models import Change, Delivery, Page, Publication, Section
+from django_sitemaps_plus.models import (
+    Change,
+    Delivery,
+    Page,
+    Publication,
+    Section,
+    UrlChanges,
+)
 from django_sitemaps_plus.notifications import Batch, url_changes
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.registry import registry
@@ -28,6 +36,7 @@ from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.collecting import take_changes
+from tests.integration.notifications.engines import ConsoleEngine, HubEngine
 from tests.integration.tracking.rows import BookSource, make_books
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
@@ -301,6 +310,98 @@ class TestASiteThatIsNotBuilt:
         tell(recording=RecordingEngine, NOTIFY=False)
         products[3].save()
         assert not Change.objects.exists()
+
+
+def shown():
+    """Return the changes that people are shown, the newest first."""
+    rows = UrlChanges.objects.filter(section__name="products")
+    return rows.values_list("latest", flat=True).first()
+
+
+class TestPeopleAreShownTheLast:
+    def test_with_the_time_and_the_engines(self, products, tell):
+        """Those that are told of URLs, or of feeds whose content has changed."""
+        tell(one=RecordingEngine, hub=HubEngine, console=ConsoleEngine)
+        assert shown() is None  # a first build is not announced
+        rename(products[3], "renamed")
+        build_and_relay()
+        kinds = [(it["kind"], it["url"], it["engines"]) for it in shown()]
+        assert kinds == [
+            ("added", url("renamed"), ["one", "hub"]),
+            ("removed", *product_urls([3]), ["one", "hub"]),
+        ]
+        waiting = Delivery.objects.of("default", "one").values_list("changed_at")
+        moments = {datetime.fromisoformat(it["at"]) for it in shown()}
+        assert moments == {moment for (moment,) in waiting}
+
+    def test_and_no_more_than_a_hundred(self, products, monkeypatch):
+        monkeypatch.setattr(url_changes, "BATCH_URLS", 40)
+        Product.objects.bulk_create(
+            [Product(name="new", slug=f"new-{n:03}") for n in range(130)]
+        )
+        build_and_relay(full=True)
+        expected = [url(f"new-{n:03}") for n in range(30, 130)]
+        assert [it["url"] for it in shown()] == expected
+        rename(products[3], "renamed")
+        build_and_relay()
+        newest = [url("renamed"), *product_urls([3])]
+        assert [it["url"] for it in shown()] == [*newest, *expected[:98]]
+
+    def test_a_postponed_one_takes_the_place_of_its_time(self, products):
+        rename(products[3], "first")
+        build()
+        postponed = Publication.objects.get()
+        Publication.objects.update(claimed_at=timezone.now())
+        rename(products[9], "second")
+        build_and_relay()
+        assert len(shown()) == 2
+        Publication.objects.filter(pk=postponed.pk).update(claimed_at=None)
+        url_changes.relay()
+        assert [it["url"] for it in shown()] == [
+            url("second"),
+            *product_urls([9]),
+            url("first"),
+            *product_urls([3]),
+        ]
+
+    def test_once_where_two_relay_the_same(self, products, monkeypatch):
+        """The claim of the slower one was taken over."""
+        rename(products[3], "renamed")
+        build()
+        slow = url_changes.want_feeds
+
+        def taken_over(**given):
+            slow(**given)
+            monkeypatch.setattr(url_changes, "want_feeds", slow)
+            Publication.objects.update(claimed_at=None)
+            url_changes.relay()
+
+        monkeypatch.setattr(url_changes, "want_feeds", taken_over)
+        url_changes.relay()
+        assert len(shown()) == 2
+
+    def test_two_at_once_lose_nothing(self, products):
+        row = Section.objects.get(name="products")
+        rows = [Publication.objects.create(section=row) for _ in range(10)]
+
+        def settle(publication):
+            for number in range(2):
+                publication.settle([{"url": f"{publication.pk}", "at": f"{number}"}])
+            connection.close()
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(settle, rows))
+        assert sorted([it["url"] for it in shown()]) == sorted(
+            [f"{it.pk}" for it in rows]
+        )
+
+    def test_what_only_a_receiver_hears_of_is_not_recorded(self, products, tell):
+        tell(recording=RecordingEngine, NOTIFY=False)
+        with hearing(urls_changed) as heard:
+            rename(products[3], "renamed")
+            build_and_relay()
+        assert len(heard) == 1
+        assert shown() is None
 
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

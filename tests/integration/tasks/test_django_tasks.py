@@ -9,6 +9,7 @@ from django_tasks_db.models import DBTaskResult
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics import doctor
+from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.executors import tasks
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Page
@@ -88,6 +89,14 @@ class TestTasks:
         assert waiting() == [("refresh", [["products"]])]
         assert Change.objects.count() == 2
 
+    def test_what_is_listed_is_audited(self, publish):
+        make_products(2)
+        publish(ProductSource)
+        assert get_executor().audit("default")
+        assert waiting() == [("audit_listed", ["default"])]
+        tasks.audit_listed.func("default")
+        assert not read_findings(get_site())["is_cut"]
+
     @pytest.mark.parametrize(
         ("backends", "said"),
         [
@@ -105,6 +114,7 @@ class TestTasks:
         [(fault, _)] = get_executor().faults()
         assert said in fault
         assert not get_executor().is_listening
+        assert not get_executor().audit("default")
         rename(0, "renamed")
         assert waiting() == []
         assert Change.objects.count() == 1

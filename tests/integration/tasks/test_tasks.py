@@ -18,6 +18,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import MAX_DEATHS, Change, Page, Section, Worker
 from django_sitemaps_plus.models.claims import BATCH_PAGES
@@ -271,6 +273,19 @@ class TestSharedWork:
             r"tasks\.build_pages\[\S+\] succeeded in ([\d.]+)", printed
         )
         assert max(map(float, seconds)) >= 1
+
+    def test_what_is_listed_is_audited(self, any_celery, sections, configure):
+        make_products(3)
+        sections.register("products", ProductSource)
+        assert get_executor().audit("default")
+        [message] = take(any_celery)
+        assert told(message) == ("audit_listed", ["default"])
+        tasks.audit_listed("default")
+        findings = read_findings(get_site())
+        assert (findings["entries"], findings["is_cut"]) == (3 + 3, False)
+        configure(TASK_SECONDS=0)
+        tasks.audit_listed("default")
+        assert read_findings(get_site())["is_cut"]
 
     def test_an_audit_and_a_prune(self, celery, publish, client):
         """An update() without lastmod is found; what it replaces goes in time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django_sitemaps_plus.admin.actions import ACTIONS
@@ -99,6 +99,7 @@ ADMIN: dict[str, list[Row]] = {
         action("refresh", section="products"),
         action("rebuild", "sitemaps_plus_page", section="products"),
         action("ask", "sitemaps_plus_section"),
+        replace(action("audit"), changes=set()),  # where no worker listens
         action("release", "sitemaps_plus_section", section="products"),
         action("pause", "sitemaps_plus_enginehost", engine="keyed"),
         action("resume", "sitemaps_plus_enginehost", engine="parked"),
