@@ -16,8 +16,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import floatformat
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, override
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site, silence_reason
@@ -54,92 +54,48 @@ class Action:
     label: Any
     run: Callable[..., bool]
     command: str
-    question: Any = ""
+    question: Any
 
 
-ACTIONS = {
-    "refresh": Action(
-        "refresh_sections",
-        "section",
-        gettext_lazy("Refresh"),
-        requests.refresh,
-        "build_sitemaps",
+_QUESTIONS = {
+    "rebuild": _(
+        "Every page of the section is rendered again. Those whose bytes are the same "
+        "stay as they are."
     ),
-    "rebuild": Action(
-        "rebuild_sections",
-        "section",
-        gettext_lazy("Rebuild"),
-        requests.rebuild,
-        "build_sitemaps",
-        gettext_lazy(
-            "Every page of the section is rendered again. Those whose bytes are the "
-            "same stay as they are."
-        ),
+    "release": _(
+        "The guard holds this section, since it would lose most of its entries. Let it "
+        "pass only if they are really gone: search engines forget what is not listed."
     ),
-    "ask": Action(
-        "refresh_sections",
-        "",
-        gettext_lazy("Ask Django for the index"),
-        requests.ask,
-        "",
+    "pause": _(
+        "Nothing more is submitted to this engine until somebody resumes it. What "
+        "changes meanwhile waits, and monitors report it."
     ),
-    "audit": Action(
-        "refresh_sections",
-        "",
-        gettext_lazy("Audit the pages"),
-        requests.audit,
-        "check_sitemaps",
+    "retry": _(
+        "What the engine has rejected is submitted once more. Correct first what it "
+        "has said."
     ),
-    "release": Action(
+    "submit": _("Every engine that takes URLs is notified of these."),
+}
+BUILD, NOTIFY = "build_sitemaps", "notify_search_engines"
+AUDIT = "check_sitemaps"
+_TABLE: dict[str, tuple[str, str, Any, Callable[..., bool], str]] = {
+    "refresh": ("refresh_sections", "section", _("Refresh"), requests.refresh, BUILD),
+    "rebuild": ("rebuild_sections", "section", _("Rebuild"), requests.rebuild, BUILD),
+    "ask": ("refresh_sections", "", _("Ask Django for the index"), requests.ask, ""),
+    "audit": ("refresh_sections", "", _("Audit the pages"), requests.audit, AUDIT),
+    "release": (
         "release_sections",
         "section",
-        gettext_lazy("Let it pass"),
+        _("Let it pass"),
         requests.release,
-        "build_sitemaps",
-        gettext_lazy(
-            "The guard holds this section, since it would lose most of its entries. "
-            "Let it pass only if they are really gone: search engines forget what is "
-            "not listed."
-        ),
+        BUILD,
     ),
-    "pause": Action(
-        "pause_engines",
-        "engine",
-        gettext_lazy("Pause"),
-        requests.pause,
-        "",
-        gettext_lazy(
-            "Nothing more is submitted to this engine until somebody resumes it. What "
-            "changes meanwhile waits, and monitors report it."
-        ),
-    ),
-    "resume": Action(
-        "pause_engines",
-        "engine",
-        gettext_lazy("Resume"),
-        requests.resume,
-        "notify_search_engines",
-    ),
-    "retry": Action(
-        "retry_deliveries",
-        "engine",
-        gettext_lazy("Retry"),
-        requests.retry,
-        "notify_search_engines",
-        gettext_lazy(
-            "What the engine has rejected is submitted once more. Correct first what "
-            "it has said."
-        ),
-    ),
-    "submit": Action(
-        "submit_urls",
-        "",
-        gettext_lazy("Submit URLs"),
-        requests.submit,
-        "notify_search_engines",
-        gettext_lazy("Every engine that takes URLs is notified of these."),
-    ),
+    "pause": ("pause_engines", "engine", _("Pause"), requests.pause, ""),
+    "resume": ("pause_engines", "engine", _("Resume"), requests.resume, NOTIFY),
+    "retry": ("retry_deliveries", "engine", _("Retry"), requests.retry, NOTIFY),
+    "submit": ("submit_urls", "", _("Submit URLs"), requests.submit, NOTIFY),
 }
+ACTIONS = {it: Action(*row, _QUESTIONS.get(it, "")) for it, row in _TABLE.items()}
 
 
 def allowed_actions(user: Any) -> dict[str, Action]:
@@ -155,8 +111,8 @@ class UrlsForm(forms.Form):
     """URLs of a site, one a line."""
 
     urls = forms.CharField(
-        label=gettext_lazy("URLs"),
-        help_text=gettext_lazy("One a line; a path will do."),
+        label=_("URLs"),
+        help_text=_("One a line; a path will do."),
         widget=forms.Textarea(
             attrs={"rows": 8, "class": "vLargeTextField", "dir": "ltr"}
         ),

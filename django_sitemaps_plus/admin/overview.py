@@ -35,9 +35,6 @@ from .actions import allowed_actions
 from .pages import known_sites, named_objects, show
 from .sections import Trend, drawn
 
-# Problems of engines that are told with their own words.
-_OF_ENGINES = {"engine_overdue", "engine_feedback", "engine_unread", "engine_indexed"}
-
 
 class Verdict(NamedTuple):
     """An answer to one of the questions about a site."""
@@ -201,10 +198,22 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     return show(request, admin_site, "changelist", "workers.html", **context)
 
 
+def _worst(problems: Sequence[Problem], *ids: str) -> tuple[str, str] | None:
+    """Return the level and words of the worst problem whose id begins so, if any."""
+    found = [it for it in problems if it.id.startswith(ids)]
+    if not found:
+        return None
+    worst = min(found, key=lambda it: it.level != "error")
+    words = f"{worst.subject}: {worst.message}"
+    if len(found) > 1:
+        more = _("and %s more") % floatformat(len(found) - 1, "g")
+        words = f"{words} ({more})"
+    return worst.level, words
+
+
 def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    for problem in problems:
-        if problem.id in ("origin_differs", "index_unavailable", "index_empty"):
-            return problem.level, problem.message
+    if found := _worst(problems, "origin_", "index_unavailable", "index_empty"):
+        return found
     if (answer := status.answer) is None:
         return "unknown", _("Django was never asked for the index")
     words = _("%(status)s, %(size)s in %(seconds)s s, asked %(age)s")
@@ -218,21 +227,12 @@ def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
 
 
 def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    for problem in problems:
-        if problem.id in ("origin_differs", "section_failed", "section_unavailable"):
-            return "error", f"{problem.subject}: {problem.message}"
-    held = [it.section for it in status.sections if it.hold_reason]
-    failed = sum([it.parked + it.failed for it in status.sections])
-    failed += len(status.index_problems)
-    skipped = sum([it.skipped for it in status.sections])
+    ids = ("section_failed", "section_unavailable", "section_held", "section_empty")
+    if found := _worst(problems, "origin_", "index_failed", *ids, "pages_"):
+        return found
     if not status.sections:
         return "warning", _("No section is registered")
-    if held:
-        return "error", _("Waiting for your approval: %s") % ", ".join(held)
-    if failed:
-        words = _("Pages that could not be built: %s")
-        return "error", words % floatformat(failed, "g")
-    if skipped:
+    if skipped := sum([it.skipped for it in status.sections]):
         return "warning", _("Rows that are left out: %s") % floatformat(skipped, "g")
     if live := [it.section for it in status.sections if it.live]:
         words = _("Not known of what is served live: %s")
@@ -241,12 +241,10 @@ def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str,
 
 
 def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    if late := {it.subject: None for it in problems if it.id == "section_overdue"}:
-        return "error", _("Behind by more than 25 hours: %s") % ", ".join(late)
+    if found := _worst(problems, "section_overdue", "section_damaged"):
+        return found
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
         return "unknown", _("Not known, since builds fail: %s") % ", ".join(failed)
-    if lost := [it.subject for it in problems if it.id == "section_damaged"]:
-        return "error", _("Files are missing or damaged: %s") % ", ".join(lost)
     if status.builders:
         done = sum([it.done for it in status.sections])
         planned = sum([it.planned for it in status.sections])
@@ -264,23 +262,15 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
 
 
 def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    parked = [it.engine for it in status.engines if it.parked]
-    dead = sum([it.dead for it in status.engines])
-    failing = [it.engine for it in status.engines if it.failing]
-    accepted = sum([it.accepted for it in status.engines])
     if not status.engines:
         return "warning", _("No engine is configured")
-    if parked:
-        return "error", _("Not notified: %s") % ", ".join(parked)
-    if dead:
-        return "error", _("Rejected URLs: %s") % floatformat(dead, "g")
-    for problem in problems:
-        if problem.id in _OF_ENGINES:
-            return problem.level, f"{problem.subject}: {problem.message}"
+    if found := _worst(problems, "engine_"):
+        return found
     if status.silence:
         return "warning", _("Engines are not notified: %s") % status.silence
-    if failing:
+    if failing := [it.engine for it in status.engines if it.failing]:
         return "warning", _("Tried again after a failure: %s") % ", ".join(failing)
+    accepted = sum([it.accepted for it in status.engines])
     return "ok", _("Accepted in 24 hours: %s") % floatformat(accepted, "g")
 
 

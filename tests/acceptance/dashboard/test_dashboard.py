@@ -55,8 +55,8 @@ class TestOverview:
             *("Engines told", "No"),
         ]
         [_answers, complete, _fresh, taken_up] = texts(page, ".sitemaps-verdict")
-        assert "Waiting for your approval: harbours" in complete
-        assert "Not notified: bing" in taken_up
+        assert "harbours: It waits for your approval" in complete
+        assert "bing: Not notified" in taken_up
         row = page.get_by_role("row").filter(
             has=page.get_by_role("rowheader", name="harbours")
         )
