@@ -114,6 +114,7 @@ class TestSection:
     def test_by_keyboard_to_a_page_an_entry_and_the_live_url(self, visit, site):
         page = visit(DASHBOARD)
         page.get_by_role("link", name="towns", exact=True).click()
+        page.get_by_role("heading", name="towns", exact=True, level=1).wait_for()
         link = page.get_by_role("link", name="page 9", exact=True)
         for _ in range(60):
             if has_focus(link):
@@ -121,6 +122,7 @@ class TestSection:
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.wait_for_url("**/section/entries/?**")
+        page.get_by_role("heading", name="towns: page 9", level=1).wait_for()
         links = page.locator(".sitemaps-entries a")
         count, wanted = links.count(), links.last.get_attribute("href")
         page.get_by_label("Text in the URL").fill(wanted)
@@ -268,6 +270,18 @@ def test_a_button_that_has_the_focus_stays(visit, site):
     page.clock.fast_forward(6_000)
     page.locator(".sitemaps-verdicts").wait_for()
     assert page.evaluate("document.activeElement.innerText") == "Rebuild"
+
+
+def test_escape_closes_a_menu(visit):
+    """The focus goes back to what has opened it."""
+    page = visit(DASHBOARD)
+    menu = page.get_by_label("Actions: towns")
+    menu.click()
+    button = page.get_by_role("button", name="Refresh: towns")
+    button.focus()
+    page.keyboard.press("Escape")
+    assert has_focus(menu)
+    assert not button.is_visible()
 
 
 def test_a_city_leaves_the_sitemap_and_comes_back(visit, site):

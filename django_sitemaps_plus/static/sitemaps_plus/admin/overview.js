@@ -54,6 +54,13 @@
       away = true;
     }
   };
+
+  document.addEventListener("keydown", ({ key }) => {
+    const menu = key === "Escape" && document.querySelector(".sitemaps-menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
   tell();
   setInterval(tell, 1000);
   setInterval(refresh, EVERY);
