@@ -59,12 +59,13 @@ class Action:
 
 _QUESTIONS = {
     "rebuild": _(
-        "Every page of the section is rendered again. Those whose bytes are the same "
-        "stay as they are."
+        "Every page of the section is built again. Pages that come out the same stay "
+        "as they are."
     ),
     "release": _(
-        "The guard holds this section, since it would lose most of its entries. Let it "
-        "pass only if they are really gone: search engines forget what is not listed."
+        "This section waits for your approval, since it would lose most of its "
+        "entries. Let it pass only if they are really gone: search engines forget what "
+        "is not listed."
     ),
     "pause": _(
         "Nothing more is submitted to this engine until somebody resumes it. What "
@@ -81,7 +82,7 @@ AUDIT = "check_sitemaps"
 _TABLE: dict[str, tuple[str, str, Any, Callable[..., bool], str]] = {
     "refresh": ("refresh_sections", "section", _("Refresh"), requests.refresh, BUILD),
     "rebuild": ("rebuild_sections", "section", _("Rebuild"), requests.rebuild, BUILD),
-    "ask": ("refresh_sections", "", _("Ask Django for the index"), requests.ask, ""),
+    "ask": ("refresh_sections", "", _("Ask Django for the sitemap"), requests.ask, ""),
     "audit": ("refresh_sections", "", _("Audit the pages"), requests.audit, AUDIT),
     "release": (
         "release_sections",

@@ -27,6 +27,7 @@ from django_sitemaps_plus.diagnostics.status import (
     SiteStatus,
     read_dashboard,
 )
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
@@ -155,8 +156,18 @@ def first_steps(
     register = _("Register a source in a module named sitemaps.")
     engine = _("Set ENGINES, or leave it: crawlers find sitemaps by robots.txt too.")
     submit = _("Submit the address of the sitemap there: %s") % links[0]
+    ran, build = status.last_build_at, _("A build looked for changes: %s")
+    words = _(
+        "None is needed while all is served live. To build, run a command by cron."
+    )
+    with suppress(ConfigurationError):
+        if get_executor().is_listening:
+            words = _(
+                "No build was seen. Start a worker, then “Ask the workers” below."
+            )
     steps = (  # each with its words if it is done, else its state and words
         (_("Sections"), names, "error", register),
+        (_("Cron or workers"), ran and build % age(ran), "unknown", words),
         ("robots.txt", get_settings().robots is not None and " ", "unknown", line),
         (_("Search engines"), engines, "warning", engine),
         ("Google Search Console", has_report and " ", "unknown", submit),
@@ -215,7 +226,7 @@ def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
     if found := _worst(problems, "origin_", "index_unavailable", "index_empty"):
         return found
     if (answer := status.answer) is None:
-        return "unknown", _("Django was never asked for the index")
+        return "unknown", _("Django was not asked for the sitemap yet")
     words = _("%(status)s, %(size)s in %(seconds)s s, asked %(age)s")
     shown = {
         "status": answer.status or _("no answer"),
@@ -283,6 +294,8 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     names = partial(named_objects, request, admin_site)
     found = [read_problems(status, names) for status in statuses]
     audits = [read_audits(it.site) for it in found]
+    kinds = [kind for it in found for kind in it.kinds]
+    apart = ("rows", "findings")  # no monitor counts them
     context = {
         "sites": [
             (it, drawn([Trend(_("Findings of the audit"), values)]) if values else {})
@@ -291,7 +304,8 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "is_listening": get_executor().is_listening,
         "fault": fault,
         "are_many": len(sites) > 1,
-        "is_well": not fault and not any(it.kinds for it in found),
+        "number": sum([len(it.problems) for it in kinds if it.name not in apart]),
+        "is_well": not fault and not kinds,
         "is_known": all(it.is_known for it in statuses),
         "actions": allowed_actions(request.user),
     }

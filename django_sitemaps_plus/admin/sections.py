@@ -142,7 +142,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 
     trends = [
         Trend(_("Entries"), history.entries),
-        Trend(_("Pages rendered in a day"), history.rendered),
+        Trend(_("Pages built in a day"), history.rendered),
         Trend(_("Rows left out"), history.skipped),
     ]
     context = {

@@ -36,6 +36,14 @@ _ASKS = {
     "in": gettext_lazy("it must be one of %s"),
 }
 
+#: Errors of a row by their classes, with what has happened; by "" any other.
+_MEANS = {
+    "NoReverseMatch": gettext_lazy("no address of the site fits its values"),
+    "AttributeError": gettext_lazy("something that its entry is made of is missing"),
+    "RelatedObjectDoesNotExist": gettext_lazy("a row that it belongs to is missing"),
+    "": gettext_lazy("a value of it cannot be listed"),
+}
+
 
 def reasons_of(
     found: Sequence[Condition] | None, row: Any, shown: Collection[str] | None
@@ -48,15 +56,31 @@ def reasons_of(
     for it in found or ():
         hidden = set() if shown is None else it.fields - {*shown}
         if not it.sql:
-            yield _("the condition is one that no row meets, such as none()")
+            yield _("the section lists no row at all: its query is empty, as by none()")
         elif hidden:
             names = ", ".join(sorted(hidden - {""}))
             veiled = _("a condition on fields that you do not see here: %s")
             yield veiled % (names or _("those of other rows"))
         else:
-            yield _in_words(it, row) or _("the condition %s") % it.sql
+            yield (
+                _in_words(it, row)
+                or _("it does not meet a condition of the section: %s") % it.sql
+            )
     if found == []:
-        yield _("no row meets all conditions of the queryset together")
+        yield _("the conditions of the section exclude it together")
+
+
+def plainly(reason: str, *, is_whole: bool = True) -> str:
+    """Return why a row is left out in plain words, with the class of the error last.
+
+    Unless ``is_whole``, without what the error says, since that may have values.
+    """
+    name, colon, said = reason.partition(": ")
+    if not colon or not name.isidentifier():
+        return reason if is_whole else str(_MEANS[""])
+    words = [str(_MEANS.get(name, _MEANS[""] if not is_whole else ""))]
+    words += [said] if is_whole else []
+    return f"{': '.join(filter(None, words))} ({name})"
 
 
 def _in_words(condition: Condition, row: Any) -> str:

@@ -47,7 +47,7 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import as_model_source, match_of, rows_at
-from .conditions import reasons_of
+from .conditions import plainly, reasons_of
 from .requests import command_for
 
 
@@ -241,11 +241,13 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
             reasons += reasons_of(conditions, row, shown)
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
-            reasons = [it.reason for it in tally.left_out]
             fields = row._meta.concrete_fields
             own = {it.name for it in fields if it.editable and not it.primary_key}
-            if shown is not None and not own <= {*shown}:  # they may have any value
-                reasons = [it.partition(":")[0] for it in reasons]
+            # They may have any value.
+            is_whole = shown is None or own <= {*shown}
+            with override(viewer.language):
+                left_out = tally.left_out
+                reasons = [plainly(it.reason, is_whole=is_whole) for it in left_out]
         name = str(describe(row))
         if shown is not None and not shown:
             with override(viewer.language):
@@ -343,7 +345,7 @@ def _delay(name: str, site: Site) -> str:
     if section is None or not section.pages.exists():
         return _("the section is too large to be served before it is built")
     if section.hold_reason:
-        return _("the guard holds the section: %s") % section.hold_reason
+        return _("the section waits for your approval: %s") % section.hold_reason
     dirty = section.pages.active().filter(is_dirty=1)
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         words: str = _("a page of the section could not be built: %s") % error
@@ -352,7 +354,7 @@ def _delay(name: str, site: Site) -> str:
         command = command_for("build_sitemaps", site, name)
         return _("it waits for a build: run %s") % command
     command = command_for("build_sitemaps", site, name, "--full")
-    return _("no change was recorded: run %s") % command
+    return _("nobody has recorded that it changed: run %s") % command
 
 
 def _where_it_leads(url: str, site: Site) -> str:
@@ -367,7 +369,8 @@ def _where_it_leads(url: str, site: Site) -> str:
     if found is None:
         return _("The site has no page at this address.")
     words = _(
-        "It leads to the view %(view)r with %(values)s, and to no row of a section."
+        "The site has a page at this address, but no section has a row for it (view "
+        "%(view)s, %(values)s)."
     )
     return words % {"view": found[0], "values": found[1]}
 
@@ -376,7 +379,8 @@ def _answers(url: str, site: Site) -> dict[str, str]:
     """Return what each engine has answered about a URL, by its name."""
     asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
     takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
-    found = dict.fromkeys(takers, _("not submitted yet"))
+    words = _("not submitted yet (a first build is not announced)")
+    found = dict.fromkeys(takers, words)
     for delivery in asked:
         if delivery.state == Delivery.State.SENT:
             at = f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"

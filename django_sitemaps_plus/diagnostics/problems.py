@@ -100,13 +100,11 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             id="origin_differs",
             subject=_("Address"),
             message=_(
-                "What is stored belongs to %(stored)s, but the site is %(own)s: "
-                "crawlers are answered with an error."
+                "The sitemaps were made for %(stored)s, but the site is %(own)s: "
+                "crawlers get an error."
             )
             % origins,
-            remedy=_(
-                "Correct %s. If the site has moved, have what is stored move as well."
-            )
+            remedy=_("Correct %s. If the site has moved, move its sitemaps as well.")
             % origin_setting(status.site),
             command=command_for("build_sitemaps", status.site, "--move-origin"),
         )
@@ -118,7 +116,7 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
     if faults:
         yield Problem(
             id="index_failed",
-            subject=_("Index"),
+            subject=_("Sitemap index"),
             message=shortened("; ".join(faults)),
             remedy=_("Correct what is wrong: the next build tries again."),
             command=command_for("build_sitemaps", status.site),
@@ -149,7 +147,7 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
     return Problem(
         id="index_empty" if answer.is_empty else "index_unavailable",
         level="warning" if answer.is_empty else "error",
-        subject=_("Index"),
+        subject=_("Sitemap index"),
         message=f"{message % shown} {shortened(answer.said)}".rstrip(),
         remedy=remedy,
         command=command_for("sitemap_doctor", site),
@@ -165,11 +163,11 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             yield Problem(
                 id="section_unregistered",
                 subject=name,
-                message=_("It is no longer registered."),
+                message=_("The code of the site no longer has this section."),
                 remedy=_(
-                    "Register it again. If it is gone for good, there is nothing to "
-                    "do: after 24 hours it leaves the index, and pruning removes its "
-                    "pages."
+                    "If that is a mistake, register it again. If it is gone for good, "
+                    "there is nothing to do: after 24 hours it leaves the index, and "
+                    "pruning removes its pages."
                 ),
                 command=command_for("prune_sitemaps", site),
             )
@@ -191,7 +189,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
         elif section.skipped and not section.entries:
             yield Problem(
                 id="section_empty",
-                message=_("It lists none of its rows."),
+                message=_("None of its rows is listed."),
                 remedy=_("See why each is left out, and correct the source."),
                 **rebuilt(name, site),
             )
@@ -238,10 +236,11 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
 
 
 def _failing(section: SectionStatus, site: Site) -> Problem:
-    numbers = {"parked": section.parked, "failed": section.failed}
-    shown = {name: floatformat(number, "g") for name, number in numbers.items()}
-    words = _("Given up for now: %(parked)s. To be tried again soon: %(failed)s.")
-    parts = [words % shown]
+    counted = (
+        (_("Pages given up for now: %s."), section.parked),
+        (_("Pages to be tried again soon: %s."), section.failed),
+    )
+    parts = [words % floatformat(it, "g") for words, it in counted if it]
     if moment := section.next_attempt_at:
         parts.append(_("Next attempt: %s.") % f"{moment:%Y-%m-%d %H:%M %Z}".rstrip())
     parts.append(shortened(section.error or section.failure or str(INTERRUPTED)))
@@ -284,8 +283,8 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 subject=engine.engine,
                 message=f"{words}. {shortened(engine.error)}",
                 remedy=_(
-                    "Correct what the engine says, then retry. A target that changes "
-                    "is submitted again by itself."
+                    "Correct what the engine says, then retry. A URL that changes is "
+                    "submitted again by itself."
                 ),
                 command=command,
                 action="retry",
@@ -330,8 +329,8 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
                 subject=engine.engine,
                 message=message % shortened(listed),
                 remedy=_(
-                    "See what it says of these feeds, and correct that. It reads them "
-                    "again by itself."
+                    "See what it says of these sitemaps, and correct that. It reads "
+                    "them again by itself."
                 ),
                 command=command_for("check_sitemaps", status.site, "--audit"),
                 count=len(items),

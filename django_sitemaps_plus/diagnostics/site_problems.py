@@ -23,6 +23,7 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .audit import read_findings
+from .conditions import plainly
 from .problems import INTERRUPTED, Item, Problem, problems_of, shortened
 from .requests import command_for, rebuilt
 from .status import LATE, SectionStatus, SiteStatus
@@ -54,21 +55,23 @@ _WORDING = {
     _SKIPPED: (
         gettext_lazy("rows left out"),
         gettext_lazy(
-            "Correct these rows, or leave them out in get_queryset(): the next build "
-            "lists what was saved. After a change of the source, rebuild the section."
+            "Correct these rows: the next build lists what was saved. If they should "
+            "not be listed, have get_queryset() of the section leave them out; after a "
+            "change of its code, rebuild it."
         ),
     ),
     _DROPPED: (
         gettext_lazy("entries without %s"),
         gettext_lazy(
             "They are listed without this value. Correct it: the next build lists what "
-            "was saved. After a change of the source, rebuild the section."
+            "was saved. After a change of its code, rebuild the section."
         ),
     ),
     _REPEATED: (
         gettext_lazy("rows that the query repeats"),
         gettext_lazy(
-            "Each is listed once. Correct the query, then rebuild the section."
+            "Each is listed once, so no URL is missing. Correct the query in the code "
+            "of the section, then rebuild it."
         ),
     ),
 }
@@ -174,11 +177,11 @@ def left_out(
         for row in rows:
             if (row.model, row.key) in known:
                 name, url = known[row.model, row.key]
-                example = "" if items else shortened(row.reason)
+                example = "" if items else shortened(plainly(row.reason))
                 name = shortened(name or row.row)
                 items.append(Item(name=name, words=example, url=url))
-        if not items:  # the reason may have values of rows that may not be seen
-            reason = reason.partition(":")[0]
+        # The reason may have values of rows that may not be seen.
+        reason = plainly(reason, is_whole=bool(items))
         yield Problem(
             id=action,
             count=count,
@@ -261,7 +264,7 @@ def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
     for problem in findings.get("problems", ()):
         known[problem["rule"]].append(problem)
     for rule in sorted(counts, key=lambda rule: (rule in WARNINGS, -counts[rule])):
-        words = _("Warning %s") if rule in WARNINGS else _("Error %s")
+        words = _("Warning (%s)") if rule in WARNINGS else _("Error (%s)")
         items = []
         for problem in known[rule][:MAX_FINDINGS]:
             source, line = problem["source"], problem["line"]

@@ -200,7 +200,7 @@ class TestHealth:
         page.update(wanted=9, attempts=MAX_ATTEMPTS, error="it broke: \u2713")
         status, found = health(client)
         [words] = found.pop("problems")
-        assert words.startswith("products: Given up for now: 1.")
+        assert words.startswith("products: Pages given up for now: 1.")
         assert "it broke: \u2713" in words
         assert (status, found) == (503, {"status": "problem", "ids": ["pages_parked"]})
         assert caplog.records == []

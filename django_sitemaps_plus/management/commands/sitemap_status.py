@@ -25,10 +25,10 @@ _COLUMNS = {
     "section": "section",
     "pages": "pages",
     "entries": "entries",
-    "dirty": "dirty",
-    "held": "held_pages",
+    "to build": "dirty",
+    "to approve": "held_pages",
     "given up": "parked",
-    "skipped": "skipped",
+    "left out": "skipped",
     "changes": "changes",
     "oldest": "oldest",
     "built": "last_build_at",
@@ -40,21 +40,21 @@ _ENGINE_COLUMNS = {
     "engine": "engine",
     "waiting": "waiting",
     "rejected": "dead",
-    "parked": "parked",
+    "stopped": "parked",
     "failing": "failing",
     "oldest": "oldest",
 }
 # The codes that clear a terminal and go to its first line.
 _CLEAR = "\x1b[2J\x1b[H"
 _MEANINGS = (
-    "Columns: pages, with entries, or live if none are built; dirty: pages to be built;"
-    " held: pages that the guard holds; given up: pages that failed often, which are "
-    "tried again at most hourly; parked: hosts of an engine that wait for you; "
-    "skipped: rows that cannot be listed; changes: saves whose pages are not known "
-    "yet; oldest: age of the oldest change that waits; built: time since a build "
-    "last looked for changes; published: time since a page last changed; waiting, "
-    "rejected: URLs and feeds of an engine; failing: hosts whose last request failed, "
-    "which are tried again."
+    "Columns: pages, with entries, or live if none are built; to build: pages that "
+    "wait for a build; to approve: pages that wait for your approval; given up: pages "
+    "that failed often, which are tried again at most hourly; stopped: hosts of an "
+    "engine that wait for you; left out: rows that cannot be listed; changes: saves "
+    "whose pages are not known yet; oldest: age of the oldest change that waits; "
+    "built: time since a build last looked for changes; published: time since a page "
+    "last changed; waiting, rejected: URLs and feeds of an engine; failing: hosts "
+    "whose last request failed, which are tried again."
 )
 
 

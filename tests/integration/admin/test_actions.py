@@ -304,7 +304,9 @@ def test_the_overview_says_what_waits(client, ask, pages, woken):
     assert '<progress max="20" value="19"' in moving
 
 
-def test_the_overview_counts_nothing_of_a_site_that_is_not_built(client, ask, sections):
+def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
+    client, ask, sections, configure
+):
     """It has entries, though no build has counted them."""
     make_products(1)
     sections.register("products", limited(5))
@@ -312,6 +314,10 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(client, ask, se
     shown = client.get(DASHBOARD).text
     assert f"{cell}\N{EN DASH}" in shown
     assert "First steps" in shown
+    assert "Cron or workers" in shown
+    assert "No build was seen" not in shown
+    configure(EXECUTOR=f"{__name__}.Listening")
+    assert "No build was seen" in client.get(DASHBOARD).text
     build()
     shown = client.get(DASHBOARD).text
     assert f"{cell}1" in shown

@@ -81,7 +81,7 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
     page = shown("view_product")
     assert "Nothing needs you." in page.text_content()
     assert page.cssselect("h2") == []
-    assert "never audited" in page.text_content()
+    assert "never checked" in page.text_content()
     assert texts(page.cssselect("code")) == ["manage.py check_sitemaps --audit"]
     finding = {"source": "https://example.com/a.xml", "line": 3, "rule": "loc-host"}
     finding["message"] = "it is on another host"
@@ -90,7 +90,7 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
     assert texts(page.cssselect("h3")) == ["URL not allowed (2)"]
     [item] = texts(page.cssselect(".sitemaps-items li"))
     assert item == "https://example.com/a.xml:3 it is on another host"
-    assert "The pages were audited just now." in page.text_content()
+    assert "The listed pages were checked just now" in page.text_content()
 
 
 def test_objects_without_a_name_have_their_model_and_key(shown, publish, monkeypatch):
@@ -176,7 +176,9 @@ def test_buttons_are_those_that_the_user_may_press(shown, shop, configure, clien
         [link] = shown(permission).cssselect("article a.button")
         assert link.get("href") == f"/desk/sitemaps_plus/dashboard/actions/{path}"
         assert client.get(link.get("href")).status_code == 200
+    assert ">and 3 more<" in client.get("/desk/sitemaps_plus/dashboard/").text
     page = shown()
+    assert "4 problems need you." in page.text_content()
     assert page.cssselect("article .button, article form") == []
     assert texts(page.cssselect("article code")) == [
         "manage.py build_sitemaps products --allow-shrink",

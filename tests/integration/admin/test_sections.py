@@ -294,7 +294,7 @@ class TestShown:
 
     def test_it_says_how_its_rows_are_read(self, products, admin_client):
         page = admin_client.get(path("section", section="products"))
-        assert "How its rows are read: <bdi>columns</bdi>" in page.text
+        assert "How its code reads its rows: <bdi>columns</bdi>" in page.text
 
     def test_one_without_a_plan_is_served_live(self, sections, admin_client):
         make_products(15)
@@ -381,7 +381,7 @@ class TestTrend:
         captions = page.xpath("//figure/figcaption")
         assert [" ".join(it.text_content().split()) for it in captions] == [
             "Entries: 10,000",
-            "Pages rendered in a day: 10",
+            "Pages built in a day: 10",
             "Rows left out: 3",
         ]
         axes = [
@@ -398,7 +398,7 @@ class TestTrend:
         assert page.xpath("//figure//svg/@viewbox") == ["0 0 30 100"] * 3
         titles = page.xpath("//figure//svg[@role='img']/title/text()")
         assert [it.partition(":")[0] for it in titles] == [
-            *("Entries", "Pages rendered in a day", "Rows left out")
+            *("Entries", "Pages built in a day", "Rows left out")
         ]
         assert titles[0].endswith("up to 10,000")
         rows = page.xpath("//details/table/tbody/tr")
@@ -415,7 +415,7 @@ class TestTrend:
         page = show()
         assert page.xpath("//svg[not(ancestor::header)]/path") == []
         words = page.xpath("string(//*[@id='content-main'])")
-        assert "No build has rendered a page in this time." in words
+        assert "No page was built in this time." in words
 
 
 @pytest.mark.database
@@ -500,10 +500,10 @@ def test_links_lead_where_they_should(sections, admin_client):
     (link,) = overview.xpath("//a[contains(@href, '/section/')]")
     assert link.text_content() == name
     page = tree(admin_client.get(link.get("href")))
-    assert page.xpath("//h2/bdi/text()") == [name]
+    assert page.xpath("//h1/bdi/text()") == [name]
     (link,) = page.xpath(f"//{PAGES}//th/a/@href")
     page = tree(admin_client.get(link))
-    assert page.xpath("//h2/bdi/text()") == [name]
+    assert page.xpath("//h1/bdi/text()") == [name]
     (link,) = page.xpath(f"//{TABLE}//a")
     assert link.text_content() == link.get("href")
     assert link.get("rel") == "noopener"

@@ -164,9 +164,9 @@ class TestRights:
         user("view_dashboard", "view_product")
         monkeypatch.setattr(ObjectAdmin, "fields", ["published"], raising=False)
         found = ask(client, URL)
-        assert "Left out of section products: ValueError The page" in found
+        assert "products: a value of it cannot be listed (ValueError)" in found
         monkeypatch.setattr(ObjectAdmin, "fields", None)
-        assert "ValueError: no place for confidential" in ask(client, URL)
+        assert "no place for confidential (ValueError)" in ask(client, URL)
 
 
 def test_each_page_of_the_dashboard_asks(client, editor):

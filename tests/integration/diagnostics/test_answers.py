@@ -397,10 +397,10 @@ class TestWhoAsks:
         client.force_login(User.objects.create_superuser("admin"))
         ask = reverse("admin:sitemaps_plus_dashboard_act", args=["ask"])
         overview = reverse("admin:sitemaps_plus_dashboard_changelist")
-        assert "was never asked" in client.get(overview).text
+        assert "was not asked" in client.get(overview).text
         assert client.post(ask).headers["Location"] == overview
         page = client.get(overview).text
-        assert "Ask Django for the index: https://example.com: done." in page
+        assert "Ask Django for the sitemap: https://example.com: done." in page
         assert "200, " in page
         age_answer(minutes=6)
         page = client.get(overview).text.replace("\xa0", " ")

@@ -198,7 +198,7 @@ class TestListed:
         [listing] = explained("/about/").listings
         assert (listing.section, listing.lastmod) == ("pages", "")
         [note] = explained("/contact/").notes
-        assert note.startswith("It leads to the view 'contact'")
+        assert note.endswith("(view contact, {}).")
 
     def test_only_so_many_pages_are_searched(self, sections, products, monkeypatch):
         monkeypatch.setattr("django_sitemaps_plus.diagnostics.explain.MAX_PAGES", 2)
@@ -303,11 +303,11 @@ class TestConditions:
             (~Q(name__in=["odd"]), "name is 'odd'; it must not be 'odd'"),
             (Q(popularity=None), "popularity is 2.0; it must be empty"),
             (~Q(popularity__isnull=False), "popularity is 2.0; it must be empty"),
-            (Q(name__contains="x"), "the condition "),
-            (Q(name=F("slug")), "the condition "),
-            (~Q(popularity__lt=3), "the condition "),
+            (Q(name__contains="x"), "it does not meet a condition of the section: "),
+            (Q(name=F("slug")), "it does not meet a condition of the section: "),
+            (~Q(popularity__lt=3), "it does not meet a condition of the section: "),
             (Q(updated_at__lte=Now()), "listed from Jan. 2, 2040, 5:04 a.m."),
-            (~Q(updated_at__gt=Now()), "the condition "),
+            (~Q(updated_at__gt=Now()), "it does not meet a condition of the section: "),
             (
                 Q(updated_at__lte=datetime(2030, 1, 1, tzinfo=UTC)),
                 "updated at is Jan. 2, 2040, 5:04 a.m.; it must be "
@@ -343,7 +343,10 @@ class TestConditions:
         [
             (Items, "published is No; it must be Yes"),
             (limited(2, get_queryset=either), " OR "),  # one condition
-            (limited(2, get_queryset=lambda self: Product.objects.none()), "no row me"),
+            (
+                limited(2, get_queryset=lambda self: Product.objects.none()),
+                "no row at all",
+            ),
         ],
     )
     def test_a_condition_may_have_any_form(self, sections, products, source, words):
@@ -372,7 +375,7 @@ class TestErrors:
             return product.get_absolute_url()
 
         sections.register("products", model_source(Product, location=odd))
-        assert reasons() == ["ValueError: odd"]
+        assert reasons() == ["odd (ValueError)"]
         raises = model_source(Product, location=odd, on_error="raise")
         sections.unregister("products")
         sections.register("products", raises)
@@ -404,13 +407,13 @@ class TestDelays:
             return reason
 
         command = "run manage.py build_sitemaps products"
-        assert reason() == f"no change was recorded: {command} --full"
+        assert reason() == f"nobody has recorded that it changed: {command} --full"
         Product.objects.get(slug="new").save()
         assert reason() == f"it waits for a build: {command}"
         Page.objects.filter(section__name="products").update(wanted=9, error="odd")
         assert reason() == "a page of the section could not be built: odd"
         Section.objects.filter(name="products").update(hold_reason="too few")
-        assert reason() == "the guard holds the section: too few"
+        assert reason() == "the section waits for your approval: too few"
         Page.objects.all().delete()
         configure(LIVE_MAX_ROWS=1)
         words = "the section is too large to be served before it is built"
@@ -426,14 +429,14 @@ class TestDelays:
         found = explained()
         assert (found.is_listed, found.rows) == (True, [])
         [lead] = explained("/products/other/").rows
-        assert lead.reasons[0].startswith("no change was recorded")
+        assert lead.reasons[0].startswith("nobody has recorded that it changed")
 
 
 @pytest.mark.parametrize(
     ("url", "note"),
     [
         ("/nowhere/", "The site has no page at this address."),
-        ("/products/none/", "the view 'product-detail' with {'slug': 'none'}"),
+        ("/products/none/", "(view product-detail, {'slug': 'none'})"),
         ("https://other.dev/a/", "It is not on https://example.com"),
     ],
 )
@@ -460,7 +463,11 @@ def test_engines_have_what_they_answered(sections, products, configure):
     Delivery.objects.accept([rows["accepts"]], now)
     Delivery.objects.reject([rows["rejects"]], EngineRefused("bad"), now)
     found = explained().engines
-    assert found["new"] == found["forgets"] == "not submitted yet"
+    assert (
+        found["new"]
+        == found["forgets"]
+        == "not submitted yet (a first build is not announced)"
+    )
     assert found["waits"].startswith("next submission at 20")
     assert found["fails"].endswith(" UTC: it is down")
     assert found["accepts"].startswith("accepted at 20")
@@ -507,7 +514,9 @@ class TestCommand:
         Product.objects.filter(slug="product-00003").update(published=False)
         out = shown(URL)
         assert f"{URL} is on page 2" in out
-        assert "lists it is out of date: no change was recorded: run" in out
+        assert (
+            "lists it is out of date: nobody has recorded that it changed: run" in out
+        )
         Product.objects.get(slug="product-00003").save()
         assert "out of date: it waits for a build: run" in shown(URL)
 

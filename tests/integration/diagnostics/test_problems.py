@@ -89,8 +89,10 @@ class TestRows:
         build()
         [group] = found("rows")
         assert (group.id, group.subject, group.count) == ("row_skipped", "products", 4)
-        reason = "rows left out: NoReverseMatch: No pattern named … takes {…: …}"
-        assert group.message == reason
+        assert group.message == (
+            "rows left out: no address of the site fits its values: "
+            "No pattern named … takes {…: …} (NoReverseMatch)"
+        )
         assert [(it.name, it.url) for it in group.items] == [
             (f"Product {it.pk}", f"Product:{it.pk}") for it in products[5:25:5]
         ]
@@ -152,14 +154,14 @@ class TestRows:
     )
     def test_the_object_is_found_by_its_model_and_key(self, model, key, name, url):
         [group] = left_out(row("a", "ValueError: a: b", model=model, key=key))
-        assert group.items == [Item(name=name, words="ValueError: a: b", url=url)]
+        assert group.items == [Item(name=name, words="a: b (ValueError)", url=url)]
 
     @pytest.mark.parametrize("model", ["gone.Model", "nonsense"])
     def test_nobody_may_view_a_model_that_is_gone(self, model):
         """Nor is the reason told, which may have its values."""
         [group] = left_out(row("a", "ValueError: secret", model=model, key="17"))
         assert group.items == []
-        assert group.message.endswith(": ValueError")
+        assert group.message.endswith(": a value of it cannot be listed (ValueError)")
 
     @pytest.mark.parametrize("old", ["Product 1 left out: E: a", {"row": "a"}, None, 5])
     def test_what_another_version_stored_is_only_counted(self, old):
@@ -188,7 +190,7 @@ class TestOthers:
         [group] = found("pages")
         assert (group.id, group.count, group.action) == ("pages_parked", 2, "rebuild")
         assert group.message.startswith(
-            "Given up for now: 1. To be tried again soon: 1"
+            "Pages given up for now: 1. Pages to be tried again soon: 1"
         )
         assert [it.name for it in group.items] == [
             "page 2, 5 attempts",
@@ -218,7 +220,7 @@ class TestOthers:
         problems = problems_of(status)
         notify = "notify_search_engines --engine one --retry"
         assert [(it.id, it.subject, it.action, it.command[10:]) for it in problems] == [
-            ("index_failed", "Index", "", "build_sitemaps"),
+            ("index_failed", "Sitemap index", "", "build_sitemaps"),
             ("section_empty", "a b", "rebuild", "build_sitemaps 'a b' --full"),
             ("section_unregistered", "gone", "", "prune_sitemaps"),
             (
@@ -270,8 +272,8 @@ class TestOthers:
         host, date = found("findings")
         assert (host.subject, host.count) == ("URL not allowed", 300)
         assert (host.message, date.message) == (
-            "Error loc-host",
-            "Warning lastmod-future",
+            "Error (loc-host)",
+            "Warning (lastmod-future)",
         )
         assert (len(host.items), host.level, date.level) == (20, "error", "warning")
         item = Item(name="https://example.com/a.xml:3", words="in the future")

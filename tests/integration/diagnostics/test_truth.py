@@ -284,7 +284,7 @@ class TestOrigins:
         configure(BASE_URL="https://other.example")
         assert client.get("/sitemap.xml").status_code == 503
         assert health_ids() == {"origin_differs"}
-        assert all("belongs to https://example.com" in page for page in shown())
+        assert all("were made for https://example.com" in page for page in shown())
         with pytest.raises(CommandError, match="belong to https:"):
             call_command("sitemap_status")
 

@@ -31,7 +31,7 @@ AGES = {
     "oldest_at": 60,
 }
 
-HEAD = ["engine", "waiting", "rejected", "parked", "failing", "oldest"]
+HEAD = ["engine", "waiting", "rejected", "stopped", "failing", "oldest"]
 
 
 CLEAR = "\x1b[2J\x1b[H"
@@ -84,12 +84,14 @@ class TestSections:
         assert json.loads(shown(json=True))["sections"][0]["live"] is True
 
     def test_the_row_says_each_number(self, unwell, capsys):
-        words = "^products: Given up for now: 1.* it broke. What was published stays"
+        words = (
+            "^products: Pages given up for now: 1.* it broke. What was published stays"
+        )
         with pytest.raises(CommandError, match=words):
             call_command("sitemap_status")
         answers, head, _, row = capsys.readouterr().out.splitlines()
         assert answers == "Django answers: not known; last asked: never"
-        columns = "section pages entries dirty held given up skipped changes"
+        columns = "section pages entries to build to approve given up left out changes"
         assert " ".join(head.split()) == f"{columns} oldest built published"
         numbers = "products 6 58 4 2 1 3 5 1 minute 50 s 1 hour"
         assert " ".join(row.split()) == numbers
@@ -267,7 +269,7 @@ class TestWatching:
         call_command("sitemap_status", "--watch", stdout=out)
         before, first, second = out.getvalue().split(CLEAR)
         assert before == ""
-        assert "products: Given up for now: 1" in first
+        assert "products: Pages given up for now: 1" in first
         assert "it broke" not in second
         for text in (first, second):
             assert text.splitlines()[-1].startswith("refused: Not notified: ")

@@ -353,7 +353,9 @@ class TestLostWorkers:
             wait_until_built(11, "all others are")
         (parked,) = Page.objects.parked()
         assert parked.deaths == MAX_DEATHS
-        with pytest.raises(CommandError, match=r"Given up for now: 1.*Next attempt: "):
+        with pytest.raises(
+            CommandError, match=r"Pages given up for now: 1.*Next attempt: "
+        ):
             call_command("sitemap_status", json=True)
         (section,) = json.loads(capsys.readouterr().out)["sections"]
         assert (section["parked"], section["entries"]) == (1, 11)
