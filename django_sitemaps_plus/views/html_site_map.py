@@ -92,7 +92,10 @@ def site_map(
 
 def _link(url: str, lastmod: str, origin: str) -> Link:
     parts = urlsplit(url)
-    names = [name for name in unquote(parts.path).split("/") if name]
+    path = [name for name in unquote(parts.path).split("/") if name]
+    names = path[-1:]
+    if names and names[0].isdecimal():  # a number alone says nothing
+        names = path[-2:]
     if not names or not url.startswith(f"{origin}/"):
         names.insert(0, parts.netloc)
     title = " / ".join(names) + (f" ?{unquote(parts.query)}" if parts.query else "")

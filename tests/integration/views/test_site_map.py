@@ -85,7 +85,8 @@ class Odd(Source):
     def entries(self, origin: str) -> Any:
         """Yield some with a date, and one with a time."""
         yield Entry(f"{origin}/", lastmod=date(2026, 1, 2))
-        yield Entry(f"{origin}/größe/%3Cb%3E/?a=1&b='2'", lastmod=START)
+        for path in ("shop/%3Cb%3E/?a=1&b='2'", "shop/größe", "größe/12/"):
+            yield Entry(f"{origin}/{path}", lastmod=START)
 
 
 def test_people_read_paths_and_dates(sections, client, settings):
@@ -97,9 +98,14 @@ def test_people_read_paths_and_dates(sections, client, settings):
     texts = [item.text_content() for item in page.xpath(f"//{CONTENT}/li")]
     assert texts == [
         "example.com 2. Januar 2026",
-        "größe / <b> ?a=1&b='2' 1. Januar 2026",
+        "<b> ?a=1&b='2' 1. Januar 2026",
+        "größe 1. Januar 2026",
+        "größe / 12 1. Januar 2026",
     ]
-    assert page.xpath("//time/@datetime") == ["2026-01-02", "2026-01-01T13:00:00+01:00"]
+    assert page.xpath("//time/@datetime") == [
+        "2026-01-02",
+        *["2026-01-01T13:00:00+01:00"] * 3,
+    ]
     assert (page.get("lang"), page.xpath("//title")[0].text) == ("de", "Odd | Sitemap")
 
 
@@ -117,6 +123,13 @@ def test_the_host_is_named_where_it_is_another():
     """Languages may have domains of their own."""
     link = _link("https://shop.example.de/a/", "", "https://shop.example")
     assert link.title == "shop.example.de / a"
+
+
+def test_nothing_is_sent_again_that_is_the_same(served, client):
+    for path in ("/sitemap/", "/sitemap/products/"):
+        tag = client.get(path)["ETag"]
+        again = client.get(path, headers={"If-None-Match": tag})
+        assert (again.status_code, again.content) == (304, b"")
 
 
 class Versions(Source):
