@@ -201,7 +201,10 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             words = [_("Workers that answer: %s") % ", ".join(executor.workers())]
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
         state = "error"
-        words = [_("The broker does not answer: %s") % type(error).__name__]
+        words = [
+            _("The broker, by which workers get their tasks, does not answer (%s)")
+            % type(error).__name__
+        ]
     context = {
         "verdicts": [Verdict(_("Workers"), state, " ".join(words))],
         "subtitle": _("Workers"),
@@ -246,7 +249,7 @@ def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str,
     if skipped := sum([it.skipped for it in status.sections]):
         return "warning", _("Rows that are left out: %s") % floatformat(skipped, "g")
     if live := [it.section for it in status.sections if it.live]:
-        words = _("Not known of what is served live: %s")
+        words = _("Not known of sections that are served live: %s")
         return "unknown", words % shortened(", ".join(live))
     return "ok", _("Every row that can be listed is listed")
 

@@ -132,7 +132,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     if found.is_live:
         notes.append(_("Served live: no build has made pages of this section."))
     if found.has_next_plan:
-        notes.append(_("A new plan of its pages is being built."))
+        notes.append(_("All of its pages are being built anew."))
     if found.fault:
         notes.append(_("Its pages are not known: %s") % shortened(found.fault))
     elif not found.pages:

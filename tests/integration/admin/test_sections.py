@@ -134,7 +134,7 @@ class TestStates:
         pages_of("products").filter(number=3).update(low=None, low_number=None)
         page = admin_client.get(path("section", section="products"))
         assert [row[0] for row in cells(tree(page))] == ["page 3"]
-        assert "A new plan of its pages is being built." in page.text
+        assert "All of its pages are being built anew." in page.text
 
 
 @pytest.mark.database

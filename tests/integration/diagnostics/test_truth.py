@@ -192,7 +192,7 @@ class TestLiveSections:
     def test_what_it_leaves_out_is_not_known(self, sections):
         assert "Every row that can be listed is listed" in shown()[0]
         sections.register("news", limited(10))
-        assert "Not known of what is served live: news" in shown()[0]
+        assert "Not known of sections that are served live: news" in shown()[0]
 
 
 class TestLivePages:
