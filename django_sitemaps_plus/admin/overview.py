@@ -156,18 +156,18 @@ def first_steps(
     register = _("Register a source in a module named sitemaps.")
     engine = _("Set ENGINES, or leave it: crawlers find sitemaps by robots.txt too.")
     submit = _("Submit the address of the sitemap there: %s") % links[0]
-    ran, build = status.last_build_at, _("A build looked for changes: %s")
-    words = _(
-        "None is needed while all is served live. To build, run a command by cron."
-    )
+    seen = ", ".join([it.kind for it in status.workers if it.is_there])
+    if seen:
+        seen = _("Workers that were seen: %s") % seen
+    elif status.last_build_at:
+        seen = _("A build looked for changes: %s") % age(status.last_build_at)
+    build = _("What is served live needs none. To build, run a command by cron.")
     with suppress(ConfigurationError):
         if get_executor().is_listening:
-            words = _(
-                "No build was seen. Start a worker, then “Ask the workers” below."
-            )
+            build = _("None was seen: start a worker, then “Ask the workers” below.")
     steps = (  # each with its words if it is done, else its state and words
         (_("Sections"), names, "error", register),
-        (_("Cron or workers"), ran and build % age(ran), "unknown", words),
+        (_("Cron or workers"), seen, "unknown", build),
         ("robots.txt", get_settings().robots is not None and " ", "unknown", line),
         (_("Search engines"), engines, "warning", engine),
         ("Google Search Console", has_report and " ", "unknown", submit),

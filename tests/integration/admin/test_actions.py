@@ -13,7 +13,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import judge
 from django_sitemaps_plus.executors.base import Executor
-from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
+from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section, Worker
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.diagnostics.rows import ENGINE, deliver
@@ -315,9 +315,11 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
     assert f"{cell}\N{EN DASH}" in shown
     assert "First steps" in shown
     assert "Cron or workers" in shown
-    assert "No build was seen" not in shown
+    assert "start a worker" not in shown
     configure(EXECUTOR=f"{__name__}.Listening")
-    assert "No build was seen" in client.get(DASHBOARD).text
+    assert "start a worker" in client.get(DASHBOARD).text
+    Worker.objects.note("celery")
+    assert "Workers that were seen: celery" in client.get(DASHBOARD).text
     build()
     shown = client.get(DASHBOARD).text
     assert f"{cell}1" in shown
