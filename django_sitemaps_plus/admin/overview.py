@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
     url: str = ""  # where there is more
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SectionRow:
     """A section as the overview lists it."""
 
@@ -103,15 +103,10 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         own = defaultdict[tuple[bool, str], list[Problem]](list)
         for problem in problems:
             own[problem.id.startswith("engine_"), problem.subject].append(problem)
-        trends = read_trends(status.site)
+        values = read_trends(status.site).items()
+        trends = {section: Trend(_("Entries"), it) for section, it in values}
         sections = [
-            SectionRow(
-                status=it,
-                problems=own[False, it.section],
-                trend=Trend(_("Entries"), trends[it.section])
-                if it.section in trends
-                else None,
-            )
+            SectionRow(it, own[False, it.section], trends.get(it.section))
             for it in status.sections
         ]
         engines = [(it, own[True, it.engine]) for it in status.engines]
@@ -123,13 +118,9 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         answers = _answering(status, problems)
         verdicts = [
             Verdict(_("Django answers"), *answers, links[0]),
-            Verdict(_("Complete"), *_completeness(status, problems), "problems/"),
-            Verdict(
-                _("Up to date"), *_freshness(status, problems), f"#sections-{name}"
-            ),
-            Verdict(
-                _("Engines told"), *_delivery(status, problems), f"#engines-{name}"
-            ),
+            Verdict(_("Complete"), *_complete(status, problems), "problems/"),
+            Verdict(_("Up to date"), *_fresh(status, problems), f"#sections-{name}"),
+            Verdict(_("Engines told"), *_told(status, problems), f"#engines-{name}"),
         ]
         steps = first_steps(status, answers, links) if status.is_live else []
         shown.append((status, verdicts, steps, sections, engines, links))
@@ -240,7 +231,7 @@ def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
     return "ok" if answer.is_known else "unknown", words % shown
 
 
-def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+def _complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     ids = ("section_failed", "section_unavailable", "section_held", "section_empty")
     if found := _worst(problems, "origin_", "index_failed", *ids, "pages_"):
         return found
@@ -254,7 +245,7 @@ def _completeness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str,
     return "ok", _("Every row that can be listed is listed")
 
 
-def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+def _fresh(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     if found := _worst(problems, "section_overdue", "section_damaged"):
         return found
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
@@ -275,7 +266,7 @@ def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
     return "ok", _("Nothing waits for a build")
 
 
-def _delivery(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+def _told(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     if not status.engines:
         return "warning", _("No engine is configured")
     if found := _worst(problems, "engine_"):

@@ -81,15 +81,9 @@ def _chosen(request: HttpRequest, site: Site) -> dict[str, Any]:
         shown.append(
             (row, url, uri_to_iri(row.target), name, word, getattr(row, since))
         )
-    context: dict[str, Any] = {
-        "engine": engine,
-        "engines": engines,
-        "state": state,
-        "states": STATES,
-    }
-    context["now"] = timezone.now()
-    context |= {"q": q, "is_exact": bool(exact), "rows": shown, "following": following}
-    return context
+    chosen = {"engine": engine, "engines": engines, "state": state, "states": STATES}
+    page = {"rows": shown, "following": following, "now": timezone.now()}
+    return {**chosen, **page, "q": q, "is_exact": bool(exact)}
 
 
 def _read(

@@ -189,7 +189,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
         elif section.skipped and not section.entries:
             yield Problem(
                 id="section_empty",
-                message=_("None of its rows is listed."),
+                message=_("It lists none of its rows."),
                 remedy=_("See why each is left out, and correct the source."),
                 **rebuilt(name, site),
             )
