@@ -79,7 +79,7 @@ def plainly(reason: str, *, is_whole: bool = True) -> str:
     if not colon or not name.isidentifier():
         return reason if is_whole else str(_MEANS[""])
     words = [str(_MEANS.get(name, _MEANS[""] if not is_whole else ""))]
-    words += [said] if is_whole else []
+    words += [shortened(said)] if is_whole else []
     return f"{': '.join(filter(None, words))} ({name})"
 
 

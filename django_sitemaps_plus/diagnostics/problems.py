@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.timesince import timesince
+from django.utils.translation import get_language_bidi, gettext_lazy, override
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, override
 
 from django_sitemaps_plus.conf import Site, origin_setting
 from django_sitemaps_plus.core.dates import parse_w3c
@@ -372,8 +372,9 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
 
 
 def shortened(words: str, most: int = MAX_WORDS) -> str:
-    """Return words as far as they are shown."""
-    return words if len(words) <= most else f"{words[: most - 1]}…"
+    """Return words as far as they are shown, in a direction of their own."""
+    words = words if len(words) <= most else f"{words[: most - 1]}…"
+    return f"\u2068{words}\u2069" if get_language_bidi() else words
 
 
 def span(seconds: float) -> str:

@@ -93,6 +93,13 @@ def test_no_text_stays_english(show, section, name, language):
     assert {it for it in english & found if it not in SAME} == set()
 
 
+def test_errors_have_a_direction_of_their_own(show, section):
+    """They are English, among words from right to left."""
+    for language, words in (("he", "\u2068it broke\u2069"), ("de", ". it broke")):
+        page = show(DASHBOARD + PATHS["problems"], language)
+        assert words in page.text_content()
+
+
 def test_numbers_and_times_are_as_readers_write_them(show, section):
     """Those that scripts and bars of progress read have no separators."""
     now = timezone.now()
