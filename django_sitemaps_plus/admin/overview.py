@@ -152,7 +152,7 @@ def first_steps(
         seen = _("Workers that were seen: %s") % seen
     elif status.last_build_at:
         seen = _("A build looked for changes: %s") % age(status.last_build_at)
-    build = _("What is served live needs none. To build, run a command by cron.")
+    build = _("What is served live needs none. To build, run run_sitemaps, or cron.")
     with suppress(ConfigurationError):
         if get_executor().is_listening:
             build = _("None was seen: start a worker, then “Ask the workers” below.")

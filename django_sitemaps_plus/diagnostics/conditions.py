@@ -76,11 +76,12 @@ def plainly(reason: str, *, is_whole: bool = True) -> str:
     Unless ``is_whole``, without what the error says, since that may have values.
     """
     name, colon, said = reason.partition(": ")
-    if not colon or not name.isidentifier():
-        return reason if is_whole else str(_MEANS[""])
-    words = [str(_MEANS.get(name, _MEANS[""] if not is_whole else ""))]
-    words += [shortened(said)] if is_whole else []
-    return f"{': '.join(filter(None, words))} ({name})"
+    if not colon or not name.isidentifier():  # it is no error
+        return reason if is_whole else name
+    if not is_whole:
+        return f"{_MEANS.get(name, _MEANS[''])} ({name})"
+    meaning = f"{_MEANS[name]}: " if name in _MEANS else ""
+    return f"{meaning}{shortened(said)} ({name})"
 
 
 def _in_words(condition: Condition, row: Any) -> str:

@@ -243,7 +243,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
         if not reasons and not tally.entries:
             fields = row._meta.concrete_fields
             own = {it.name for it in fields if it.editable and not it.primary_key}
-            # They may have any value.
+            # Errors may have any value.
             is_whole = shown is None or own <= {*shown}
             with override(viewer.language):
                 left_out = tally.left_out
