@@ -25,7 +25,7 @@ from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.sources.conditions import as_keys
 
 #: Objects of a model that are named.
-MAX_NAMED = 200
+MAX_NAMED = 1_000
 
 #: The pages that lead to each other, by the names of their URLs.
 TABS = [
@@ -97,8 +97,8 @@ def named_objects(
 ) -> Mapping[tuple[str, str], tuple[str, str]]:
     """Return name and page of objects by model and key, by a query a model.
 
-    Models that a user may not see are not among them. The name is "" of a row that has
-    gone, that the user may not see, or whose ``str()`` raises.
+    Objects that a user may not see are not among them, nor are those that have gone.
+    The name is "" where ``str()`` raises.
     """
     found = dict[tuple[str, str], tuple[str, str]]()
     for label in {label for label, _key in wanted}:
@@ -108,13 +108,12 @@ def named_objects(
             if not may_view(request, admin_site, model):
                 continue
             keys = [key for it, key in wanted if it == label]
-            found |= {(label, key): ("", "") for key in keys}
             rows = model._base_manager.all()
             if admin_site.is_registered(model):
                 rows = admin_site.get_model_admin(model).get_queryset(request)
             for row in rows.filter(pk__in=as_keys(model, keys[:MAX_NAMED])):
                 place, name = (label, str(row.pk)), ""
-                if place in found and may_view(request, admin_site, model, row):
+                if place in wanted and may_view(request, admin_site, model, row):
                     with suppress(Exception):
                         name = str(row)
                     found[place] = name, object_url(admin_site, model, row.pk)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any, TypeAlias
 
-from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -27,6 +26,7 @@ from django_sitemaps_plus.conf import Site, get_settings, silence_reason
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.diagnostics import section_pages
 from django_sitemaps_plus.diagnostics.advice import form_of
+from django_sitemaps_plus.diagnostics.conditions import plainly
 from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
@@ -38,7 +38,7 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
-from .pages import chosen_site, may_view, show
+from .pages import chosen_site, named_objects, show
 
 logger = logging.getLogger(__name__)
 
@@ -250,13 +250,13 @@ def _rows(
             yield [(url, lastmod, number) for url, lastmod in [*bad, *entries]]
         return
     yield [("row", "model", "key", "field", "reason", "page")]
-    models = [it for it in apps.get_models() if may_view(request, admin_site, it)]
-    shown = {"", *[it._meta.label for it in models]}
     for number, count, problems in section_pages.left_out_of(section, site):
+        wanted = {(it.model, it.key) for it in problems if it.model}
+        shown = named_objects(request, admin_site, wanted)
         rows: Rows = [
-            (it.row, it.model, it.key, it.field, it.reason, number)
+            (it.row, it.model, it.key, it.field, plainly(it.reason), number)
             for it in problems
-            if it.model in shown
+            if not it.model or (it.model, it.key) in shown
         ]
         if (more := count - len(rows)) > 0:
             rows.append((_("Others that are not named: %s") % more, *[""] * 4, number))

@@ -23,6 +23,7 @@ from tests.support.builds import build_fully
 from tests.support.faults import fail_open
 from tests.support.published import path_of
 from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 from .test_sections import TABLE, pages_of, path, tree
 
@@ -278,6 +279,8 @@ class TestLeftOut:
             for number, pk in enumerate(self.bad, 1)
         ]
         assert "NoReverseMatch" in found[0][4]
+        Product.objects.filter(pk=self.bad[0]).update(name="secret")
+        assert rows("view_product")[0][0] == "Others that are not named: 1"
 
     def test_to_others_they_are_counted(self, rows):
         assert rows() == [
