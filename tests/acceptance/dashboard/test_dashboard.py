@@ -116,7 +116,7 @@ class TestSection:
         page.get_by_role("link", name="towns", exact=True).click()
         page.get_by_role("heading", name="towns", exact=True, level=1).wait_for()
         link = page.get_by_role("link", name="page 9", exact=True)
-        for _ in range(60):
+        for _ in range(120):
             if has_focus(link):
                 break
             page.keyboard.press("Tab")

@@ -594,7 +594,7 @@ class TestEntries:
 class TestChanges:
     def shown(self, admin_client: Any) -> str:
         page = tree(admin_client.get(path("section", section="products")))
-        [heading] = page.xpath("//h3[text()='The last URL changes']")
+        [heading] = page.xpath("//h2[text()='The last URL changes']")
         return " ".join(heading.getnext().text_content().split())
 
     def test_each_is_told_in_words(self, products, admin_client):
