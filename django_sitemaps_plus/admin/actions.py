@@ -24,7 +24,6 @@ from django_sitemaps_plus.conf import Site, silence_reason
 from django_sitemaps_plus.diagnostics import requests
 from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.diagnostics.section_pages import losing
-from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Dashboard, EngineHost
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -187,7 +186,7 @@ def say_done(request: HttpRequest, what: str, command: str) -> None:
     """Say that something is done, or noted for workers, or for a command."""
     if not command:
         messages.success(request, _("%s: done.") % what)
-    elif get_executor().is_listening:
+    elif requests.has_workers():
         messages.success(request, _("%s: queued for the workers.") % what)
     else:
         words = _("%(what)s: noted. No workers listen, so run: %(command)s")

@@ -18,7 +18,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
+from django_sitemaps_plus.diagnostics.problems import (
+    Problem,
+    last_seen,
+    problems_of,
+    shortened,
+)
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import (
@@ -29,6 +34,7 @@ from django_sitemaps_plus.diagnostics.status import (
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.models import Worker
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
@@ -180,14 +186,18 @@ def first_steps(
 @require_safe
 def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Ask the workers, which takes some seconds, and show what they say."""
-    state, words = "ok", []
+    state, words = "ok", list[str]()
     try:
         executor = get_executor()
+        there = [last_seen(it) for it in Worker.objects.seen() if it.is_there]
         if not executor.is_listening:
-            state = "warning"
-            words = [_("No workers: commands alone build and notify.")]
-        elif faults := executor.worker_faults():
-            state, words = "error", [f"{fault} {remedy}" for fault, remedy in faults]
+            none = _("No workers: commands alone build and notify.")
+            state, words = ("ok", there) if there else ("warning", [none])
+        elif (faults := executor.worker_faults()) is None:
+            words = there or [_("Not known: these workers cannot be asked.")]
+            state = "ok" if there else "unknown"
+        elif words := [f"{fault} {remedy}" for fault, remedy in faults]:
+            state = "error"
         else:
             words = [_("Workers that answer: %s") % ", ".join(executor.workers())]
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises

@@ -22,6 +22,7 @@ from django_sitemaps_plus.models import (
     EngineHost,
     Exclusion,
     Section,
+    Worker,
     own_alias,
 )
 from django_sitemaps_plus.models.base import atomic
@@ -55,6 +56,12 @@ def release(site: Site, section: str, **others: Any) -> bool:
     rows = Section.objects.filter(site=site.name, name=section)
     held = rows.exclude(hold_reason="").update(may_shrink=True)
     return bool(held) and refresh(site, section)
+
+
+def has_workers() -> bool:
+    """Return whether workers get what is asked for, or one looks for it by itself."""
+    seen = any(it.is_there for it in Worker.objects.seen())
+    return get_executor().is_listening or seen
 
 
 def ask(site: Site, _: str, **others: Any) -> bool:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
@@ -111,6 +112,48 @@ def keep(number: int) -> None:
     """Delete all products but the first."""
     first = Product.objects.order_by("pk").values_list("pk", flat=True)[:number]
     Product.objects.exclude(pk__in=list(first)).delete()
+
+
+class TestWorkers:
+    """What the page of workers says, which asks them."""
+
+    @pytest.mark.parametrize(
+        ("faults", "is_seen", "state", "words"),
+        [
+            ([], False, "ok", "Workers that answer: a, b"),
+            ([("It is deaf.", "Shout.")], False, "error", "It is deaf. Shout."),
+            (None, False, "unknown", "cannot be asked"),
+            (None, True, "ok", "run_sitemaps was seen"),
+        ],
+    )
+    def test_of_an_executor(
+        self, admin_client, woken, monkeypatch, faults, is_seen, state, words
+    ):
+        asked = None if faults is None else iter(faults)
+        monkeypatch.setattr(Listening, "worker_faults", lambda self: asked)
+        monkeypatch.setattr(Listening, "workers", lambda self: ["a", "b"])
+        self.look(admin_client, is_seen, state, words)
+
+    @pytest.mark.parametrize(
+        ("is_seen", "state", "words"),
+        [(False, "warning", "No workers"), (True, "ok", "run_sitemaps was seen")],
+    )
+    def test_without_one(self, admin_client, is_seen, state, words):
+        self.look(admin_client, is_seen, state, words)
+
+    def look(self, client: Any, is_seen: bool, state: str, words: str) -> None:
+        """Look at the page, and see what it says."""
+        if is_seen:
+            Worker.objects.note("run_sitemaps")
+        shown = client.get(reverse("admin:sitemaps_plus_dashboard_workers"))
+        [verdict] = shown.context["verdicts"]
+        assert verdict.state == state
+        assert words in verdict.words
+
+    def test_one_that_was_seen_does_what_is_noted(self, ask, pages):
+        Worker.objects.note("run_sitemaps")
+        words = "Rebuild: products: queued for the workers."
+        assert ask("rebuild", section="products") == [words]
 
 
 class TestSections:
