@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.sections import SUMS, TOTALS
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.signals import page_built
@@ -62,6 +64,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
         free = [result for result in results if result not in held]
         read_announce([result.page for result in free])
         done = [result for result in free if point(*result, now)]
+        add_totals([Flip(page, [page], [new]) for page, new in done])
         # A page that is empty when it is first built leaves the index, though no bytes
         # of it have changed.
         changed = [it for it in done if it.new.is_changed or not it.page.built]
@@ -106,14 +109,17 @@ def point(
 
 
 def read_announce(pages: Sequence[Page]) -> None:
-    """Reload what is to be announced, and since when: a change may have come in."""
+    """Reload what is to be announced, and since when: a change may have come in.
+
+    The state is reloaded too: a next plan may have taken the place of the old one.
+    """
     # Indexes are never announced.
     keys = [page.pk for page in pages if page.section.name != INDEX]
     rows = Page.objects.announcements(pages=keys)
     known = {pk: values for pk, *values in rows}
     for page in pages:
         if page.pk in known:
-            page.announce, page.is_edited, page.changed_at = known[page.pk]
+            page.announce, page.is_edited, page.changed_at, page.state = known[page.pk]
 
 
 def pointer(page: Page, new: BuiltPage, now: datetime) -> dict[str, Any]:
@@ -167,6 +173,34 @@ class Flip(NamedTuple):
     page: Page
     before: Sequence[Page]
     after: Sequence[Page | BuiltPage]
+
+
+def add_totals(flips: Sequence[Flip]) -> None:
+    """Add what flips change to the totals of their sections, which are locked."""
+    totals: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    published = set()
+    for page, before, after in flips:
+        if page.section.name == INDEX:
+            continue
+        added = totals[page.section_id]
+        added["planned"] += len(after) - len(before)
+        if page.state != State.ACTIVE:
+            continue
+        for row in after:
+            added.update(_counted(row))
+        for row in before:
+            added.subtract(_counted(row))
+        if any([isinstance(it, BuiltPage) and it.is_changed for it in after]):
+            published.add(page.section_id)
+    for section, added in totals.items():
+        if any(added.values()) or section in published:
+            numbers = {name: added[name] for name in TOTALS}
+            Section.objects.add(section in published, section=section, **numbers)
+
+
+def _counted(page: Page | BuiltPage) -> dict[str, int]:
+    sums = {name: getattr(page, name) for name in SUMS}
+    return {"listed_pages": int(page.entries > 0), **sums}
 
 
 def record_flips(flips: Sequence[Flip]) -> None:

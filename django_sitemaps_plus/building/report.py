@@ -17,7 +17,6 @@ from django_sitemaps_plus.models import (
     Figure,
     Page,
     Section,
-    State,
 )
 from django_sitemaps_plus.publishing.sync import page_name
 
@@ -55,14 +54,10 @@ class SectionReport:
         self.seconds += other.seconds
 
     def read_totals(self, section: Section) -> None:
-        """Read the sums over the pages of the section."""
-        for state, *numbers in Page.objects.totals(section=section.pk):
-            *sums, unbuilt = [int(n) for n in numbers]  # some databases give decimals
-            if state == State.NEXT:
-                self.unplanned = unbuilt
-                continue
-            self.pages, self.entries, self.plain_size, self.gzip_size = sums[:4]
-            self.skipped, self.dropped, self.dirty = sums[4:]
+        """Read the totals of the section, and what is still to be built."""
+        for _planned, *numbers in Section.objects.totals(section=section.pk):
+            self.pages, self.entries, self.skipped, self.dropped = numbers[:4]
+            self.plain_size, self.gzip_size, self.dirty, self.unplanned = numbers[4:]
 
     def record(self) -> None:
         """Record what the build did, as figures."""

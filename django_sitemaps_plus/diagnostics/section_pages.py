@@ -104,28 +104,33 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     """Return pages of a section of the site in force, from one of them on.
 
     Without a number, or where no page has it, they are the first. By six queries, each
-    of which reads few rows however many pages there are; but where keys are no
-    integers, the database sorts the pages of the section by the text of their keys.
+    of which reads few rows however many pages there are: no index has keys that are no
+    integers, so pages are in the order of their numbers there.
     """
-    own = Section.objects.filter(site=site.name, name=section).values("pk")[:1]
-    planned = Page.objects.filter(section=own)
-    active = planned.active()
+    # Read the section first: PostgreSQL takes one that it does not know for small, and
+    # sorts all pages.
+    own = Section.objects.with_plan(site=site.name, name=section)
+    active = Page.objects.filter(section__in=own).active()
     others = active.filter(low_number=None).exclude(low=None)
-    key = "low" if others.exists() else "low_number"
+    has_text = others.exists()
+    key = "number" if has_text else "low_number"
     start = None
     if number is not None:
         start = active.filter(number=number).values_list(key, flat=True).first()
 
-    found = SectionPages(has_next_plan=planned.filter(state=State.NEXT).exists())
+    found = SectionPages(has_next_plan=any([row.has_next for row in own]))
     ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
     if start is None:
-        rows = [*_shown(active.filter(low=None, low_number=None)), *_shown(ordered)]
+        rows = _shown(ordered)
+        if not has_text:  # the page without a lower bound has no place in the order
+            rows = [*_shown(active.filter(low=None, low_number=None)), *rows]
     else:
         rows = _shown(ordered.filter(**{f"{key}__gte": start}))
         before = ordered.filter(**{f"{key}__lt": start}).reverse()
-        numbers = [*before.values_list("number", flat=True)[:AT_ONCE]]
-        found.is_first = False
-        found.previous = numbers[-1] if len(numbers) == AT_ONCE else None
+        numbers = [*before.values_list("number", flat=True)[: AT_ONCE + 1]]
+        found.is_first = has_text and not numbers
+        if len(numbers) >= AT_ONCE + has_text:
+            found.previous = numbers[AT_ONCE - 1]
     if not rows and not found.has_next_plan:
         found.is_live = True
         rows = _live_pages(found, section, site, number)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, Q, Sum
+from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery, Sum
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
@@ -28,6 +28,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.pages import damaged_pages
+from django_sitemaps_plus.models.sections import TOTALS
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
@@ -74,8 +75,6 @@ class SectionStatus:
     oldest: datetime | None = None  # of what waits: a change, or a page that it marked
     last_build_at: datetime | None = None  # that looked for changes
     published_at: datetime | None = None  # the latest flip that changed something
-    newest_at: datetime | None = None  # when the page rendered last was rendered
-    oldest_at: datetime | None = None  # the same of the page rendered longest ago
     error: str = ""  # of a parked page
     next_attempt_at: datetime | None = None  # at parked or failed pages
     failure: str = ""  # of a page that failed
@@ -92,7 +91,7 @@ def section_status(*sites: Site) -> list[SectionStatus]:
     By three queries, and one more for each further database that has changes.
     """
     rows = {(row.pop("site"), row.pop("name")): row for row in _section_rows(sites)}
-    planned = {key for key, row in rows.items() if row.pop("all_pages")}
+    planned = {key for key, row in rows.items() if row["planned"]}
     found = []
     for site in sites:
         with in_force(site):
@@ -128,43 +127,36 @@ def age_of(moment: datetime) -> float:
 
 
 def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
-    active = Q(pages__state=State.ACTIVE)
-    dirty = Q(pages__is_dirty=1)
+    """Return totals of sections, and sums over their pages that are to be built."""
+    active = Q(work__state=State.ACTIVE)
     # Pages of the next plan count as well, which waits for them.
-    planned = dirty & ~Q(pages__state=State.RETIRED)
-    parked = planned & is_parked("pages__")
-    failed = planned & ~is_parked("pages__") & ~Q(pages__error="")
-    claimed = planned & Q(pages__claimed_at__gte=Now() - get_settings().lease)
-    claimed &= ~Q(pages__token="")
+    planned = ~Q(work__state=State.RETIRED)
+    parked = planned & is_parked("work__")
+    failed = planned & ~is_parked("work__") & ~Q(work__error="")
+    claimed = planned & Q(work__claimed_at__gte=Now() - get_settings().lease)
+    claimed &= ~Q(work__token="")
+    damaged = Page.objects.filter(section=OuterRef("pk"), pk__in=damaged_pages())
+    lost = damaged.active().values("section").annotate(number=Count("pk"))
     # A removed section keeps its row, for the numbers that it has used.
     names = [site.name for site in sites]
-    has_more = Q(pages__isnull=False) | ~Q(fault="")
+    has_more = Q(planned__gt=0) | ~Q(fault="")
     sections = Section.objects.filter(has_more, site__in=names).exclude(name=INDEX)
-    own = ["site", "name", "hold_reason", "fault", "fault_since"]
-    last_build_at = F("schedule_checked_at")
-    rows: Any = sections.values(*own, last_build_at=last_build_at).annotate(
-        all_pages=Count("pages"),
-        pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
-        planned=Count("pages", filter=~Q(pages__state=State.RETIRED)),
-        entries=Sum("pages__entries", filter=active),
-        plain_size=Sum("pages__plain_size", filter=active),
-        gzip_size=Sum("pages__gzip_size", filter=active),
-        dirty=Count("pages", filter=active & dirty),
-        building=Count("pages", filter=claimed),
-        builders=Count("pages__token", filter=claimed, distinct=True),
-        parked=Count("pages", filter=parked),
-        held_pages=Count("pages", filter=active & Q(pages__hold=Hold.HELD)),
-        lost=Count("pages", filter=active & Q(pages__in=damaged_pages())),
-        skipped=Sum("pages__skipped", filter=active),
-        dropped=Sum("pages__dropped", filter=active),
-        published_at=Max("pages__published_at", filter=active),
-        newest_at=Max("pages__checked_at", filter=active),
-        oldest_at=Min("pages__checked_at", filter=active),
-        oldest=Min("pages__changed_at", filter=planned),
-        error=Max("pages__error", filter=parked),
-        failed=Count("pages", filter=failed),
-        failure=Max("pages__error", filter=failed),
-        next_attempt_at=Min("pages__not_before", filter=parked | failed),
+    own = ("site", "name", "hold_reason", "fault", "fault_since", "published_at")
+    sums = [name for name in TOTALS if name != "listed_pages"]
+    others = {"last_build_at": F("schedule_checked_at"), "pages_": F("listed_pages")}
+    rows: Any = sections.with_work().values(*own, *sums, **others)
+    rows = rows.annotate(
+        dirty=Count("work", filter=active),
+        building=Count("work", filter=claimed),
+        builders=Count("work__token", filter=claimed, distinct=True),
+        parked=Count("work", filter=parked),
+        held_pages=Count("work", filter=active & Q(work__hold=Hold.HELD)),
+        lost=Subquery(lost.values("number")),
+        oldest=Min("work__changed_at", filter=planned),
+        error=Max("work__error", filter=parked),
+        failed=Count("work", filter=failed),
+        failure=Max("work__error", filter=failed),
+        next_attempt_at=Min("work__not_before", filter=parked | failed),
     )
     return list(rows)
 

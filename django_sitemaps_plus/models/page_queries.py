@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple, Self
 
-from django.db.models import Case, Count, Exists, F, Q, Sum, When
+from django.db.models import Case, Exists, F, Q, When
 from django.db.models.functions import Coalesce
 
 from .base import M, atomic, retried
@@ -99,21 +99,6 @@ class PageQueries(PageClaimQuerySet[M]):
         due = old.filter(section__in=sections).active().exclude(is_dirty=1)
         return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
 
-    @prepared
-    def totals(self, *, section: Any) -> Rows:
-        """Return sums over the pages of a section, by state."""
-        by_state = self.planned().filter(section=section).values("state")
-        return by_state.annotate(
-            listed=Count("pk", filter=Q(entries__gt=0)),
-            all_entries=Sum("entries"),
-            plain=Sum("plain_size"),
-            gzipped=Sum("gzip_size"),
-            all_skipped=Sum("skipped"),
-            all_dropped=Sum("dropped"),
-            dirty=Count("pk", filter=Q(is_dirty=1)),
-            unbuilt=Count("pk", filter=Q(built=0)),
-        )
-
     def owner(self, section: int, key: int) -> Owner | None:
         """Return the page that owns an integer; None where bounds are not integers."""
         found = self.owners_from_below(section=section, key=key)
@@ -201,9 +186,9 @@ class PageQueries(PageClaimQuerySet[M]):
 
     @prepared
     def announcements(self, *, pages: Any) -> Rows:
-        """Return whether changes of pages are announced, and since when there are."""
+        """Return whether and since when there are changes to announce, and states."""
         rows = self.filter(pk__in=pages)
-        return rows.values_list("pk", "announce", "is_edited", "changed_at")
+        return rows.values_list("pk", "announce", "is_edited", "changed_at", "state")
 
     @prepared
     def indexes(self, *, site: Any) -> Rows:

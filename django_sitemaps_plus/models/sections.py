@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import Error, connections, models, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, FilteredRelation, Max, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce
 
 from django_sitemaps_plus.conf import Site, get_site, origin_setting, own_sites
@@ -24,6 +24,10 @@ from .prepared import Rows, Update, prepared
 
 #: The name under which a site's index is kept: no section of a user can have it.
 INDEX = ""
+
+#: The numbers of a section that flips keep: see `Section`.
+SUMS = ("entries", "skipped", "dropped", "plain_size", "gzip_size")
+TOTALS = ("planned", "listed_pages", *SUMS)
 
 #: How long the pages of a section that is no longer registered stay listed: while a
 #: deploy is rolled out, some processes do not know a section that others do.
@@ -55,8 +59,24 @@ class SectionQuerySet(RowQuerySet["Section"]):
             may_shrink=False,
             fault="",
             fault_since=None,
+            published_at=None,
+            **dict.fromkeys(TOTALS, 0),
             **others,
         )
+
+    def recount(self, section: int) -> None:
+        """Set the totals of a section, which the caller has locked, by its pages."""
+        active = Q(state=State.ACTIVE)
+        sums = {name: Sum(name, filter=active) for name in SUMS}
+        rows = _pages().filter(section=section).exclude(state=State.RETIRED)
+        found = rows.aggregate(
+            planned=Count("pk"),
+            listed_pages=Count("pk", filter=active & Q(entries__gt=0)),
+            **sums,
+        )
+        last = rows.filter(active).aggregate(Max("published_at"))
+        totals = {name: total or 0 for name, total in found.items()}
+        self.filter(pk=section).update(published_at=last["published_at__max"], **totals)
 
     def note_of_index(self, site: str, **values: Any) -> None:
         """Keep what was found out about a site, with its index."""
@@ -158,6 +178,33 @@ class SectionQuerySet(RowQuerySet["Section"]):
         """Note how many entries a section has lost."""
         return self.filter(pk=section), {"lost_entries": total}
 
+    def with_work(self) -> SectionQuerySet:
+        """Join the pages that are to be built as `work`; there may be none."""
+        # An index finds them by these two columns; states are left to the caller.
+        dirty = FilteredRelation("pages", condition=Q(pages__is_dirty=1))
+        return self.annotate(work=dirty)
+
+    @prepared
+    def totals(self, *, section: Any) -> Rows:
+        """Return the totals of a section, and how many pages are to be built.
+
+        These are pages that are served, and new pages of a next plan.
+        """
+        dirty = Count("work", filter=Q(work__state=State.ACTIVE))
+        unbuilt = Count("work", filter=Q(work__state=State.NEXT, work__built=0))
+        found = self.with_work().filter(pk=section).values(*TOTALS)
+        columns = {"dirty_": dirty, "unbuilt_": unbuilt}
+        rows: Rows = found.annotate(**columns).values_list(*TOTALS, *columns)
+        return rows
+
+    @prepared
+    def add(self, is_published: bool, /, *, section: Any, **added: Any) -> Update:
+        """Add to the totals of a section; note the time if other bytes are served."""
+        fields: dict[str, Any] = {name: F(name) + it for name, it in added.items()}
+        if is_published:
+            fields["published_at"] = Now()
+        return self.filter(pk=section), fields
+
 
 def _pages() -> Any:
     """Return the rows of pages, whose model refers to this one."""
@@ -220,6 +267,18 @@ class Section(Row):
     fault_since = models.DateTimeField(null=True)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
+    #: Totals that flips keep, so that nobody has to read all pages. Signed, since what
+    #: somebody has damaged must not fail a flip; a new plan sets them right.
+    planned = models.IntegerField(default=0)  # pages, also of a next plan
+    listed_pages = models.IntegerField(default=0)  # served pages with entries
+    # Sums over the pages that are served.
+    entries = models.BigIntegerField(default=0)
+    skipped = models.BigIntegerField(default=0)
+    dropped = models.BigIntegerField(default=0)
+    plain_size = models.BigIntegerField(default=0)
+    gzip_size = models.BigIntegerField(default=0)
+    #: When a flip last changed what it serves.
+    published_at = models.DateTimeField(null=True)
     #: Findings of the last audit of the site's own pages, and when; on the index alone.
     findings = models.JSONField(null=True)
     #: The last answer of Django for the index of the site, and when; likewise.

@@ -44,7 +44,7 @@ from tests.support.testapp.models import Product
 from .tools.builders import Builder
 from .tools.checkpoints import CHECKPOINTS
 from .tools.killing import run_killed
-from .tools.shop import ALLOW, IS_SOAK, age_claims, unfinished
+from .tools.shop import ALLOW, IS_SOAK, age_claims, unfinished, wrong_totals
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -295,6 +295,11 @@ class History(RuleBasedStateMachine):
             listed = {url for url, _, _ in self._crawl(site)}
             assert self.always[site] <= listed, site
             assert listed <= self.ever[site], site
+
+    @invariant()
+    def totals_are_right(self) -> None:
+        """Each section's row is the sums over its pages, whoever was killed."""
+        assert wrong_totals() == []
 
     # How all of this is done, and read.
 

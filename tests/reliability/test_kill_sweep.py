@@ -28,7 +28,7 @@ from .tools.public import (
     wrong_set,
 )
 from .tools.published import crawl, published_urls, unpublished, urls_of
-from .tools.shop import IS_SOAK, ON_SQLITE, table
+from .tools.shop import IS_SOAK, ON_SQLITE, table, wrong_totals
 from .tools.states import STATES, Template, deletions_and_merges
 
 pytestmark = [pytest.mark.django_db(transaction=True), ON_SQLITE]
@@ -46,6 +46,7 @@ def wrong_state(before: set[str], after: set[str], *where: Any) -> list[str]:
     listed = set(urls_of(documents))
     found = wrong_set(documents, *where)
     found += [f"{url} is missing" for url in (before & after) - listed]
+    found += wrong_totals()
     return found + [f"{url} is in no table" for url in listed - before - after]
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import (
     Flip,
+    add_totals,
     pointer,
     record_flips,
     send_page_built,
@@ -91,7 +92,9 @@ def _merge_claimed(a: Page, b: Page, section: OpenSection) -> bool:
         retired = {"state": State.RETIRED, "retired_at": now}
         is_done = bool(kept.update(**fields) and gone.update(**retired))
         if is_done:
-            record_flips([Flip(a, [a, b], [new])])
+            flips = [Flip(a, [a, b], [new])]
+            add_totals(flips)
+            record_flips(flips)
             show_when_committed([a])
         else:
             transaction.set_rollback(True, using=own_alias())

@@ -67,6 +67,7 @@ def _make_plan(section: OpenSection) -> None:
         raise_plan_version(row)
         if not row.pages.active().exists():
             add_pages(row, ranges, announce=False)
+            Section.objects.recount(row.pk)
             Section.objects.filter(pk=row.pk).update(new_since=Now())
 
 
@@ -178,6 +179,7 @@ def begin_replan(
             active.exclude(pk__in=kept).update(built=F("wanted"))
         new = [key_range for key_range in ranges if key_range not in same]
         add_pages(row, new, state=State.NEXT, announce=False)
+        Section.objects.recount(row.pk)
     return bool(new)
 
 
@@ -197,6 +199,7 @@ def finish_replan(section: OpenSection) -> bool:
         retired.update(state=State.RETIRED, retired_at=timezone.now())
         new = row.pages.filter(pk__in=[page.pk for page in coming])
         new.update(state=State.ACTIVE, announce=True)
+        Section.objects.recount(row.pk)
 
         # Changes that are marked, and not in the old pages, may be in the new ones,
         # which then stay as they are when they are built again: announce them now, as

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import (
     Flip,
+    add_totals,
     point,
     read_announce,
     record_flips,
@@ -25,7 +26,7 @@ from django_sitemaps_plus.building.store import BuiltPage, Result, build_page
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_step
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
@@ -88,6 +89,8 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
     with atomic():
         raise_plan_version(page.section)
         read_announce([page])
+        if page.state == State.RETIRED:
+            return []  # a new plan, which has taken its place, owns its rows
         kept = (page.announce, page.is_edited)
         again = partial(point, is_again=True, announce=kept[0], is_edited=kept[1])
         if not again(page, made[0], now, high=ranges[0].high):
@@ -95,7 +98,9 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
         others = add_pages(page.section, ranges[1:], state=page.state)
         for other, new in zip(others, made[1:], strict=True):
             again(other, new, now)  # it has no token yet, and nobody else sees it
-        record_flips([Flip(page, [page], made)])
+        flips = [Flip(page, [page], made)]
+        add_totals(flips)
+        record_flips(flips)
         show_when_committed([page, *others])
     return list(map(Result, [page, *others], made))
 

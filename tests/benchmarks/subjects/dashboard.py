@@ -87,6 +87,7 @@ def _fill() -> None:
             for number in range(1, count + 1)
         ]
         Page.objects.bulk_create(pages, batch_size=500)
+        Section.objects.recount(section.pk)
     EngineHost.objects.create(site="default", engine="one", host="example.com")
     numbers = _NUMBERS[connection.vendor].format(_DELIVERIES)
     with connection.cursor() as cursor:

@@ -69,6 +69,7 @@ def section(shop: Any) -> Section:
     pages[-1].attempts, pages[-1].error = MAX_ATTEMPTS, "it broke"
     Page.objects.bulk_create(pages)
     section.pages.filter(number=1).update(skipped=1_234)
+    Section.objects.recount(section.pk)
     now = timezone.now().replace(minute=0, second=0, microsecond=0)
     key = {"site": "default", "name": "products", "hour": now - timedelta(days=1)}
     Figure.objects.create(**key, kind="entries", value=12_345)
@@ -104,6 +105,7 @@ def test_numbers_and_times_are_as_readers_write_them(show, section):
     """Those that scripts and bars of progress read have no separators."""
     now = timezone.now()
     section.pages.update(published_at=now - timedelta(days=3))
+    Section.objects.recount(section.pk)
     section.pages.filter(number=999).update(token="a" * 32, claimed_at=now)
     page = show(DASHBOARD, "de")
     words = " ".join(page.text_content().split())

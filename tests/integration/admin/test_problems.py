@@ -234,6 +234,7 @@ def test_two_sites_are_told_apart(shown, configure, sections):
     for name in sites:
         row = Section.objects.create(site=name, name="products", hold_reason="odd")
         Page.objects.create(section=row, number=1, built=1, entries=1)
+        Section.objects.recount(row.pk)
     assert texts(shown().cssselect("h2")) == [
         f"Sections and index: https://{name}.example (1)" for name in sites
     ]

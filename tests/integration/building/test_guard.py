@@ -17,7 +17,7 @@ from django_sitemaps_plus.registry import registry
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("right_totals")]
 
 ROWS = 400
 

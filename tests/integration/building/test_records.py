@@ -10,9 +10,14 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.flip import MAX_PROBLEM
-from django_sitemaps_plus.models import Figure, Page, Section
+from django_sitemaps_plus.building.flip import MAX_PROBLEM, flip
+from django_sitemaps_plus.building.plan.replan import serve_live
+from django_sitemaps_plus.building.store import BuiltPage, Result
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Figure, Page, Section, State
+from django_sitemaps_plus.publishing.prune import prune
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products
@@ -20,7 +25,7 @@ from tests.support.testapp.models import Product
 
 from .plan.plans import replace
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("right_totals")]
 
 
 HOUR = timezone.now().replace(minute=0, second=0, microsecond=0)
@@ -199,3 +204,78 @@ class TestFigures:
         assert client.get("/sitemap-products-3.xml").status_code == 200
         assert "The figures of products are lost: the server closed" in caplog.text
         assert not Figure.objects.exists()
+
+
+class TestTotals:
+    """Rows of sections say what their pages come to, as a fixture compares."""
+
+    def test_they_count_what_leaves_no_trace_in_the_bytes(self, shop):
+        """Rows that are left out, and whose page stays as it was."""
+        section = shop(30)
+        new = make_products(2, 30)
+        spoil(*new)
+        build()
+        before = Section.objects.get(pk=section.pk)
+        assert (before.planned, before.listed_pages) == (4, 3)
+        assert (before.entries, before.skipped) == (30, 2)
+        for product in new:
+            product.delete()
+        build()
+        after = Section.objects.get(pk=section.pk)
+        assert (after.entries, after.skipped) == (30, 0)
+        assert after.published_at == before.published_at
+
+    def test_a_section_that_empties_and_returns(self, shop):
+        section = shop(30)
+        Product.objects.all().delete()
+        build(allow_shrink=True)
+        row = Section.objects.get(pk=section.pk)
+        assert (row.planned > 0, row.listed_pages, row.entries) == (True, 0, 0)
+        assert (row.plain_size, row.gzip_size) == (0, 0)
+        make_products(5, 30)
+        build()
+        assert Section.objects.get(pk=section.pk).entries == 5
+
+    def test_a_plan_to_come_counts_once_it_is_served(self, shop, monkeypatch):
+        section = shop(30)
+        replace(limited(6))
+        with monkeypatch.context() as patch:
+            patch.setattr(settle, "finish_replan", lambda section: False)
+            build(replan=True)
+        row = Section.objects.get(pk=section.pk)
+        assert (row.planned, row.listed_pages, row.entries) == (8, 3, 30)
+        build()
+        row = Section.objects.get(pk=section.pk)
+        assert (row.planned, row.listed_pages, row.entries) == (5, 5, 30)
+
+    def test_a_builder_that_saw_the_old_plan_counts_by_the_new_one(self, shop):
+        """Its page was of the next plan when it was claimed."""
+        section = shop(30)
+        page = section.pages.get(number=2)
+        page.state = State.NEXT
+        new = BuiltPage(object="x", is_changed=True, entries=9)
+        Page.objects.filter(pk=page.pk).update(wanted=2, token="a")
+        page.wanted, page.token = 2, "a"
+        [done] = flip([Result(page, new)])
+        assert done.page.state == State.ACTIVE
+        assert Section.objects.get(pk=section.pk).entries == 29
+
+    @pytest.mark.parametrize("options", [{}, {"replan": True}])
+    def test_what_somebody_has_damaged_fails_no_build(self, shop, options):
+        """A new plan sets it right, also one that has the pages of the old one."""
+        section = shop(30)
+        Section.objects.filter(pk=section.pk).update(entries=0, planned=-9, dropped=7)
+        Product.objects.all()[0].delete()
+        assert build(**options).problems == []
+        build(replan=True)
+
+    def test_what_is_served_live_or_gone_counts_nothing(self, shop, sections):
+        section = shop(30)
+        serve_live(["products"])
+        row = Section.objects.get(pk=section.pk)
+        assert (row.planned, row.entries, row.published_at) == (0, 0, None)
+        build()
+        sections.unregister("products")
+        prune(get_site(), removed=["products"])
+        row = Section.objects.get(pk=section.pk)
+        assert (row.planned, row.entries, row.published_at) == (0, 0, None)

@@ -336,3 +336,38 @@ def peak_of_the_day_before_forgotten(note_peak, section, total):
     """The guard forgets the peak of the day before."""
     note_peak(section, total)
     type(section).objects.filter(pk=section.pk).update(earlier_peak=0)
+
+
+_TOTALS = "tests/integration/building/test_records.py::TestTotals"
+
+
+@mutant("building.flip:add_totals", _TOTALS)
+def only_changed_bytes_counted(add_totals, flips):
+    """Rows that are left out of a page whose bytes stay are not counted."""
+    add_totals([it for it in flips if any(new.is_changed for new in it.after)])
+
+
+@mutant("building.flip:read_announce", _TOTALS)
+def state_of_the_claim_counted(read_announce, pages):
+    """A page counts by the plan that it was in when it was claimed."""
+    states = [page.state for page in pages]
+    read_announce(pages)
+    for page, state in zip(pages, states, strict=True):
+        page.state = state
+
+
+@mutant("building.plan.merge:add_totals", _SWEEP, is_slow=True)
+def merge_not_counted(add_totals, flips):
+    """The totals of a section keep what a merge has retired."""
+
+
+@mutant("models.sections:SectionQuerySet.recount", _TOTALS)
+def plan_to_come_counted(recount, rows, section):
+    """Pages of a next plan count before they are served."""
+    from django_sitemaps_plus.models import Page
+
+    entries = sum(
+        Page.objects.filter(section=section).values_list("entries", flat=True)
+    )
+    recount(rows, section)
+    rows.filter(pk=section).update(entries=entries)

@@ -16,7 +16,8 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import in_plan_order
-from django_sitemaps_plus.models import Change, Page, State
+from django_sitemaps_plus.models import INDEX, Change, Page, Section, State
+from django_sitemaps_plus.models.sections import SUMS
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import read_object
 from tests.support.testapp.models import Product
@@ -116,7 +117,25 @@ def unfinished() -> list[str]:
         found.append(f"{dirty} pages are dirty")
     for name in set(Page.objects.values_list("section__name", flat=True)) - {""}:
         found += broken_plan(name)
-    return found + lost_objects()
+    return found + lost_objects() + wrong_totals()
+
+
+def wrong_totals() -> list[str]:
+    """Return the sections whose row is not the sums over their pages, in words."""
+    found = []
+    for row in Section.objects.exclude(name=INDEX):
+        planned = [it for it in row.pages.all() if it.state != State.RETIRED]
+        pages = [it for it in planned if it.state == State.ACTIVE]
+        right = {
+            "planned": len(planned),
+            "listed_pages": len([it for it in pages if it.entries]),
+            **{name: sum([getattr(it, name) for it in pages]) for name in SUMS},
+        }
+        kept = {name: getattr(row, name) for name in right}
+        was_published = any([it.published_at for it in pages])
+        if kept != right or bool(row.published_at) != was_published:
+            found.append(f"{row} has {kept} and not {right}, {row.published_at}")
+    return found
 
 
 def broken_plan(section: str) -> list[str]:

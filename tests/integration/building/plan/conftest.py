@@ -17,6 +17,11 @@ from tests.support.shop import limited
 from .plans import spread
 
 
+@pytest.fixture(autouse=True)
+def compared(right_totals: None) -> None:
+    """Compare totals at the end of each test."""
+
+
 @pytest.fixture
 def spaced(publish: Callable[..., Section]) -> Callable[..., Section]:
     """Return what publishes products with room between their keys."""

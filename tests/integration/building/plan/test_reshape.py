@@ -12,11 +12,11 @@ from django.test.utils import isolate_apps
 from django_sitemaps_plus import site_urls
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.merge import merge
-from django_sitemaps_plus.building.plan.split import split_ranges
+from django_sitemaps_plus.building.plan.split import split, split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.builds import build_fully
@@ -180,6 +180,20 @@ class TestSplit:
         Product.objects.filter(pk__gt=100, pk__lte=200).delete()
         ways = split_ranges(page, open_section(page.section))
         assert next(ways) == [KeyRange(page.low, page.high)]
+
+    def test_a_page_whose_plan_was_replaced_meanwhile_is_not_cut(self, publish):
+        """Its pieces would list what the new plan lists."""
+        spread(30)
+        section = publish(limited(10))
+        page = plan_of(section)[1]
+        replace(limited(7))
+        build(replan=True)
+        replace(limited(5))
+        # As if it had been claimed just before.
+        Page.objects.filter(pk=page.pk).update(token="a", wanted=9)
+        page.token, page.wanted = "a", 9
+        assert split(page, open_section(page.section)) == []
+        assert sizes(section) == [7, 7, 7, 7, 2]
 
 
 class OfLargeRows(ProductSource):
