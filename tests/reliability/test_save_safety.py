@@ -21,7 +21,7 @@ from tests.support.servers.workers import Broker, environment
 from .tools.saving import MAX_SAVE, TRIES, quickest
 from .tools.shop import IS_SOAK, PlainSource, stock
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SAVES = 10_000 if IS_SOAK else 1_000
 
@@ -71,7 +71,11 @@ def products(unbuilt) -> None:
 @pytest.mark.usefixtures("products")
 @pytest.mark.parametrize(
     ("fault", "limits"),
-    [("black_hole", LIMITS), ("black_hole", {}), ("refuse", {}), ("reset", LIMITS)],
+    [
+        ("black_hole", LIMITS),
+        pytest.param("black_hole", {}, marks=pytest.mark.database),
+        *[("refuse", {}), ("reset", LIMITS)],
+    ],
     ids=["black hole, limits", "black hole", "refuse", "reset, limits"],
 )
 def test_a_lost_broker_and_cache(fault, limits, chaos, settings, figures):
@@ -79,6 +83,7 @@ def test_a_lost_broker_and_cache(fault, limits, chaos, settings, figures):
     lose(fault, limits, chaos, settings, figures)
 
 
+@pytest.mark.database
 @pytest.mark.usefixtures("unbuilt")
 def test_a_lost_broker_where_nothing_is_built(chaos, settings, figures):
     """Saves are recorded for the engines' sake, and are as quick."""

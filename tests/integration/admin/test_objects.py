@@ -81,6 +81,7 @@ class TestPage:
 
 
 class TestPanel:
+    @pytest.mark.database
     def test_it_says_where_an_object_is_listed(self, client, editor, products):
         answer = client.get(panel_of(products[12]))
         found = html.fromstring(answer.content.decode())
@@ -278,6 +279,7 @@ class TestExclusions:
         assert names[-2:] == ["nonsense 1", "gone.thing 1"]
         assert "why" in text(client.get(f"{EXCLUSIONS}?q=why&model=testapp.product"))
 
+    @pytest.mark.database
     def test_objects_are_named_to_those_who_may_see_them(self, client, user, products):
         """And have no link to those who may not, or once they have gone."""
         for product in products[:3]:
@@ -294,6 +296,7 @@ class TestExclusions:
         assert self.objects(client)[0] == names
         assert [*self.objects(client)[1]] == names[2:]
 
+    @pytest.mark.database
     def test_a_model_without_its_table_hides_no_exclusion(
         self, client, editor, products
     ):

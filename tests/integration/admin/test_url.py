@@ -169,6 +169,7 @@ class TestRights:
         assert "ValueError: no place for confidential" in ask(client, URL)
 
 
+@pytest.mark.database
 def test_each_page_of_the_dashboard_asks(client, editor):
     for name, path, _view in VIEWS:
         if name not in ("running", "act", "csv"):

@@ -23,11 +23,10 @@ from tests.support.testapp.models import Product
 
 from .plan.plans import replace
 
-pytestmark = pytest.mark.database
-
 PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
 
 
+@pytest.mark.database
 class TestFirstBuild:
     @pytest.fixture(autouse=True)
     def registered(self, sections: Any) -> None:
@@ -99,6 +98,7 @@ class TestFirstBuild:
         assert [client.get(path).content for path in PATHS[1:]] == live
 
 
+@pytest.mark.database
 def test_a_dry_run_plans_a_section_whose_pages_were_pruned(shop):
     """Its numbers are still used."""
     shop().pages.all().delete()
@@ -113,6 +113,7 @@ class TestSecondBuild:
         shop()
         age()
 
+    @pytest.mark.database
     @pytest.mark.parametrize("level", [None, 1], ids=["same", "other compression"])
     def test_nothing_is_stored_where_nothing_changed(self, client, monkeypatch, level):
         """Equal plain bytes are the same page: object, ETag and dates stay."""
@@ -127,6 +128,7 @@ class TestSecondBuild:
         assert [section.stored for section in report.sections] == [0]
         assert (served(), objects(), seen(client, *PATHS)) == before
 
+    @pytest.mark.database
     def test_nothing_left_is_404(self, client):
         """A site without entries has no index, built or not."""
         Product.objects.all().delete()
@@ -179,6 +181,7 @@ class TestDamagedObjects:
         away.rename(path)
         assert build().sections[0].stored == 0
 
+    @pytest.mark.database
     def test_the_audit_finds_an_index_that_is_gone(self, products):
         """As it does pages, though no view has told this process of it."""
         build()

@@ -32,8 +32,6 @@ from tests.support.testapp.models import Product
 from .overtaking import PATHS, end_leases, work
 from .plan.plans import replace
 
-pytestmark = pytest.mark.database
-
 IN_AUTOCOMMIT = pytest.mark.django_db(transaction=True)
 IN_TRANSACTION = pytest.mark.django_db()
 
@@ -54,6 +52,7 @@ def edit(number: int, **fields: Any) -> None:
     assert Product.objects.filter(slug=f"product-{number:05}").update(**fields) == 1
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("text", ["\0", "\ud800"], ids=ascii)
 def test_an_error_may_have_any_text(sections, text):
     """Not every database stores it as it is; the others are built all the same."""
@@ -117,6 +116,7 @@ class TestPages:
         assert build_fully().problems == []
         assert not Page.objects.parked().exists()
 
+    @pytest.mark.database
     def test_pauses_grow_to_an_hour(self):
         """Each is twice as long as the one before; no build in between tries it."""
         build_fully()
@@ -141,6 +141,7 @@ class TestPages:
         assert build().problems == []
         assert page_row("products", 2).attempts == 0
 
+    @pytest.mark.database
     @pytest.mark.parametrize("is_edit", [True, False], ids=["edit", "deploy"])
     def test_an_edit_and_a_deploy_end_a_pause(self, is_edit):
         build_fully()
@@ -180,6 +181,7 @@ def two_sections(products: Any, sections: Any) -> None:
     edit(1, slug="renamed")
 
 
+@pytest.mark.database
 class TestQueries:
     @pytest.fixture
     def broken(self, two_sections: Any) -> None:
@@ -254,6 +256,7 @@ def is_of_a_row(sql: str) -> bool:
     return sql.replace("`", '"').startswith('SELECT "testapp_product"."slug" AS')
 
 
+@pytest.mark.database
 class TestRow:
     """A database that is away for a moment says nothing of the row it was asked for."""
 
@@ -287,6 +290,7 @@ class TestRow:
         assert section.skipped == skipped
 
 
+@pytest.mark.database
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")
 @IN_AUTOCOMMIT
 def test_a_connection_that_broke_between_builds_costs_one(products):
@@ -298,6 +302,7 @@ def test_a_connection_that_broke_between_builds_costs_one(products):
     assert build_fully().problems == []
 
 
+@pytest.mark.database
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")
 @IN_AUTOCOMMIT
 def test_a_connection_that_broke_is_opened_again(products):
@@ -331,6 +336,7 @@ def builder(sections: list[int]) -> list[list[int]]:
     return claims
 
 
+@pytest.mark.database
 class TestPoison:
     """A page that kills whoever builds it is tried alone, and in the end once a day."""
 

@@ -24,8 +24,6 @@ from tests.support.testapp.models import Label, Shop
 
 from .rows import ENGINE, deliver, know
 
-pytestmark = pytest.mark.database
-
 
 def link(model: Any, key: str) -> str:
     return f"{model.__name__}:{key}"
@@ -148,12 +146,14 @@ class TestRows:
         assert group.items == []
         assert group.message.endswith(": ValueError")
 
+    @pytest.mark.database
     @pytest.mark.parametrize("old", ["Product 1 left out: E: a", {"row": "a"}, None, 5])
     def test_what_another_version_stored_is_only_counted(self, old):
         """The next rendering of the page names its rows."""
         [counted] = left_out(old, skipped=2)
         assert counted.message == "more rows: 0 of 2 are named."
 
+    @pytest.mark.database
     def test_every_kind_of_key_leads_to_its_object(self, publish):
         rows = Label.objects.create(code="a/b 'c'"), Shop.objects.create(name="a")
         for made in rows:
@@ -186,6 +186,7 @@ class TestOthers:
         [index] = found("sections")
         assert (index.id, index.action) == ("index_failed", "")
 
+    @pytest.mark.database
     def test_what_needs_a_person_comes_in_one_list(self, sections, configure):
         """The index, then sections and engines; what is tried again does not.
 
@@ -266,6 +267,7 @@ class TestOthers:
         assert date.command == "manage.py check_sitemaps --audit"
 
 
+@pytest.mark.database
 def test_it_is_bounded(sections, configure, django_assert_num_queries):
     configure(ENGINES={"one": ENGINE})
     sections.register("others", ProductSource)

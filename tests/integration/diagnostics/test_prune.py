@@ -245,7 +245,6 @@ def test_a_retired_page_is_served_until_it_goes(products, client, media_root):
     assert not [*media_root.glob(f"sitemaps/*/products/{retired.number}")]
 
 
-@pytest.mark.database
 class TestMissingSections:
     @pytest.fixture(autouse=True)
     def missing(self, products: Any, sections: Any) -> None:
@@ -262,6 +261,7 @@ class TestMissingSections:
         Section.objects.filter(name="products").update(missing_since=since)
         return prune()
 
+    @pytest.mark.database
     def test_it_goes_after_a_day(self, client, media_root, run):
         assert self.leave(23).pages == 0
         assert client.get("/sitemap-products-1.xml").status_code == 200
@@ -278,6 +278,7 @@ class TestMissingSections:
         assert not list((media_root / "sitemaps" / "public").glob("*products*"))
         assert prune() == PruneReport()
 
+    @pytest.mark.database
     def test_it_goes_now_if_a_person_says_so(self, client, crawl, call):
         said = call("--section", "products", "--now", "--dry-run")
         assert re.search(r"sections +1\n", said)
@@ -305,6 +306,7 @@ class TestMissingSections:
             call(*arguments)
         assert all_rows() == before
 
+    @pytest.mark.database
     def test_it_comes_back_with_new_numbers(self, sections, client, crawl):
         self.leave(25)
         prune()
@@ -316,6 +318,7 @@ class TestMissingSections:
         ]
         assert client.get("/sitemap-products-1.xml").status_code == 410
 
+    @pytest.mark.database
     def test_one_that_comes_back_meanwhile_stays(self, monkeypatch):
         """Another process, that knows it, has just built it."""
         real = SectionQuerySet.lock
@@ -329,6 +332,7 @@ class TestMissingSections:
         assert (report.pages, report.sections) == (0, [])
         assert page_row("products", 1).object
 
+    @pytest.mark.database
     def test_its_changes_go(self):
         days = {("products", "1"): DAYS, ("products", "2"): 0 * DAYS}
         days["others", "1"] = DAYS

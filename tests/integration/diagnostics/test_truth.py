@@ -32,8 +32,6 @@ from tests.support.shop import limited, make_products
 
 from .rows import deliver
 
-pytestmark = pytest.mark.database
-
 TOKEN = "0123456789abcdefXYZ"
 WARNINGS = {"engine_unread", "engine_indexed"}
 ENGINE = f"{RecordingEngine.__module__}.RecordingEngine"
@@ -103,6 +101,7 @@ class TestSources:
         sections.register("news", limited(10, get_queryset=fail))
         assert len(build().problems) == 2
 
+    @pytest.mark.database
     def test_one_that_raises_is_a_problem_everywhere(self, broken, client):
         assert client.get("/sitemap-products-1.xml").status_code == 200  # the old one
         assert status_ids() == health_ids() == {"section_failed"}
@@ -111,6 +110,7 @@ class TestSources:
         for page in shown():
             assert page.count("its service is away") >= 2
 
+    @pytest.mark.database
     def test_since_it_began(self, broken):
         """The time of the first failure stays, and the words are the latest."""
         first = Section.objects.get(name="products")
@@ -130,6 +130,7 @@ class TestSources:
         assert status_ids() == health_ids() == set()
         assert not Section.objects.exclude(fault="", fault_since=None).exists()
 
+    @pytest.mark.database
     def test_a_build_that_has_not_read_it_proves_nothing(self, broken, sections):
         """One that looks for no changes, or leaves the section to other code."""
         build(notices=False, waits=False)
@@ -288,6 +289,7 @@ class TestOrigins:
         with pytest.raises(CommandError, match="belong to https:"):
             call_command("sitemap_status")
 
+    @pytest.mark.database
     def test_it_is_over_once_the_site_has_moved(self, configure, client):
         configure(NOTIFY=True)
         want_urls(["https://example.com/a/"])

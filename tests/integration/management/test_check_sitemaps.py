@@ -253,6 +253,7 @@ def project(settings: Any, configure: Any, sections: Any) -> Any:
 class TestAudit:
     """``--audit``: the project is asked for what it lists."""
 
+    @pytest.mark.database
     def test_nothing_is_found_in_pages_that_are_fine(self, project):
         """Canonical in other words, a file, and no cookie between two requests."""
         project.register("good", listing(*audited.GOOD))
@@ -457,6 +458,7 @@ class TestSources:
         assert " at 5,400/s\n" in said
         assert "  110 times as fast\n" in said
 
+    @pytest.mark.database
     def test_sections_can_be_chosen_and_verified(self, shown):
         lines = shown("--verify", "--section", "products", "--section", "labels")
         assert "products: the same on 5 rows\nlabels: no entries\n" in lines

@@ -36,8 +36,6 @@ from .engines import (
     want,
 )
 
-pytestmark = pytest.mark.database
-
 
 def fetch_all(sql):
     with connection.cursor() as cursor:
@@ -53,6 +51,7 @@ def indexnow(tell, engine, clock):
 
 
 class TestAnEngineThatIsAway:
+    @pytest.mark.database
     def test_it_is_left_alone_for_as_long_as_it_asks(self, indexnow, clock):
         indexnow.faults.script(status(503, Retry_After="900"))
         want(*urls(3))
@@ -94,6 +93,7 @@ class TestAnEngineThatIsAway:
         assert notify_engines().sent == 2
 
 
+@pytest.mark.database
 class TestAnEngineThatRefuses:
     def test_it_is_parked_until_somebody_acts(self, indexnow, clock, messages):
         indexnow.faults.script(status(403))
@@ -108,6 +108,7 @@ class TestAnEngineThatRefuses:
 
 
 class TestABadUrl:
+    @pytest.mark.database
     def test_all_others_are_told(self, indexnow, messages):
         good, bad = urls(100), f"https://example.com/{MARKER}/"
         want(*good[:70], bad, *good[70:])
@@ -186,6 +187,7 @@ class TestAUrlThatAnEngineFailsAt:
         with FragileSingleEngine.failing(RetryLater("down")):
             assert notify_engines().requests == backoff.MAX_BLAMED + 1
 
+    @pytest.mark.database
     def test_what_killed_who_told_it_comes_last(self, tell, clock):
         tell(single=SingleEngine)
         want(*urls(3))
@@ -212,6 +214,7 @@ def tell_until(told: list[str], clock: Clock) -> list[str]:
     return failures
 
 
+@pytest.mark.database
 class TestBatches:
     def test_each_is_of_one_host_and_not_too_large(self, tell):
         tell(few=FewEngine)
@@ -264,6 +267,7 @@ class TestBatches:
         assert report.next_at <= timezone.now()
 
 
+@pytest.mark.database
 class TestAQueueOfMillions:
     @pytest.mark.skipif(connection.vendor != "sqlite", reason="words of SQLite's plans")
     def test_what_is_due_is_read_in_the_order_of_the_index(self, recording):
@@ -312,6 +316,7 @@ class TestAnEngineThatNamesTheBad:
         assert Delivery.objects.dead().get().target == bad
         assert notify_engines().requests == 0
 
+    @pytest.mark.database
     def test_a_change_meanwhile_is_told(self, tell):
         """Of what was accepted and of what was bad, which may be right since."""
         tell(acting=ActingEngine)
@@ -364,6 +369,7 @@ class TestAnEngineThatNamesTheBad:
         assert Delivery.objects.dead().count() == backoff.MAX_REJECTIONS
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 class TestFigures:
     """What became of submissions, hour by hour."""

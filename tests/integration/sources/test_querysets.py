@@ -46,8 +46,6 @@ from tests.support.rendered import pages_of, plain, plan_of, render
 from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Author, Book, Product, Tag
 
-pytestmark = pytest.mark.database
-
 BOOKS = Book.objects.all
 NUMBER = Window(RowNumber(), partition_by=[F("author")], order_by=F("pk").desc())
 BEFORE = Window(Lag("pk"), partition_by=[F("author")], order_by="pk")
@@ -133,6 +131,12 @@ SHAPES: dict[str, Callable[[], QuerySet[Any]]] = {
 }
 
 
+#: Shapes that every database answers alike.
+PLAIN = {
+    *("none", "empty list", "or", "case", "related", "prefetch", "deferred"),
+    *("window, related", "window, deferred"),
+}
+
 #: Django cannot select an expression of these: `number` of an extra(select), and what
 #: contains a window where rows are grouped.
 NOT_BY_COLUMNS = {"window, extra", "window and aggregate"}
@@ -202,7 +206,13 @@ def paths(rows: Any) -> list[str]:
     return sorted([f"https://example.com{path_of(it)}" for it in rows])
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(it, marks=() if it in PLAIN else pytest.mark.database)
+        for it in SHAPES
+    ],
+)
 def test_what_is_listed_equals_a_loop(shape, books, sections, client):
     """By columns, by methods and of a contrib class: live, built, after an edit."""
     queryset = SHAPES[shape]
@@ -239,6 +249,7 @@ def in_place_of_contribs(rows: Callable[[], Any], size: int, number: int) -> lis
     return []
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("shape", ["no newer", "window", "window, shown"])
 def test_drop_in_views_list_the_same(shape, books):
     queryset = SHAPES[shape]
@@ -247,6 +258,7 @@ def test_drop_in_views_list_the_same(shape, books):
     assert sorted(chain(*found)) == paths(queryset())
 
 
+@pytest.mark.database
 def test_drop_in_views_list_what_items_has_evaluated(books):
     """All of one page, in the order of the query, on a database that it names."""
 
@@ -361,6 +373,7 @@ def test_declared_columns_of_such_a_class_stay_columns(books):
     assert locs(plain(render(Columns)))[0] == "https://example.com/book-00"
 
 
+@pytest.mark.database
 def test_code_of_watch_may_return_such_a_class(books, publish):
     """Its keys are read without the class, so that only their pages are rendered."""
     pk = books[5].pk
@@ -394,6 +407,7 @@ def test_what_has_no_key_ranges_is_refused(queryset):
         render(source)
 
 
+@pytest.mark.database
 def test_rows_doubled_by_a_join_end_the_plan_all_the_same():
     """More rows of one key than a page holds do not make an endless plan."""
     author = Author.objects.create(name="A")
@@ -404,6 +418,7 @@ def test_rows_doubled_by_a_join_end_the_plan_all_the_same():
     assert len(plan_of(tagged)) == 2
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("rows", [1, 2])
 def test_another_library_may_join_tables(rows, publish, crawl, sections):
     """Its join may repeat rows, each of which is listed once."""
@@ -426,6 +441,7 @@ def test_another_library_may_join_tables(rows, publish, crawl, sections):
     assert sorted(chain(*crawl().values()))[-1] == product_urls([30])[0]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("priority", [0.5, lambda self, book: 0.5])
 def test_the_alias_of_a_filtered_relation_can_be_declared(
     priority, publish, crawl, sections, client
@@ -466,6 +482,7 @@ def test_the_alias_of_a_filtered_relation_can_be_declared(
     assert None not in lastmods()
 
 
+@pytest.mark.database
 def test_one_row_too_many_is_noticed():
     """A page may hold a tenth more than its limit, not one more."""
     make_products(11)
@@ -475,6 +492,7 @@ def test_one_row_too_many_is_noticed():
         render(limited(10))
 
 
+@pytest.mark.database
 def test_filtered_rows_do_not_count():
     """Rows that the queryset leaves out fill no page."""
     make_products(20)

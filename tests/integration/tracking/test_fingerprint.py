@@ -34,8 +34,6 @@ from tests.support.urls import view
 
 from .rows import become, dirty
 
-pytestmark = pytest.mark.database
-
 SITE = Site("default", "https://example.com")
 
 
@@ -69,6 +67,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("name", CHANGES)
 def test_it_tells_sources_apart(name):
     before, after = CHANGES[name]
@@ -147,6 +146,7 @@ def test_it_tells_the_addresses_of_images_apart(settings):
     assert words({}) == others
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("name", ["limit", "max_age", "on_error", "track_deletes"])
 def test_how_pages_are_cut_and_built_does_not_count(name):
     source = type("Source", (limited(10),), {name: 99})
@@ -154,6 +154,7 @@ def test_how_pages_are_cut_and_built_does_not_count(name):
         assert fingerprint(open_section("products", SITE)) == words({})
 
 
+@pytest.mark.database
 def test_rows_and_the_time_of_an_instance_do_not_count(django_assert_num_queries):
     """A queryset is not asked for its rows; each process would have its own time."""
     found = set()
@@ -252,6 +253,7 @@ def prints(rows):
         return found, query_values(section, found)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("kind", FROM_ROWS)
 def test_values_from_rows_are_no_part_of_the_fingerprint(kind):
     found = [
@@ -280,6 +282,7 @@ VALUES = {
 }
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("kind", VALUES)
 def test_which_values_differ(kind):
     """Those of rows do; their order and the present time do not."""
@@ -318,6 +321,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_change_of_them_is_found_by_the_next_build_and_announced(
     kind, publish, crawl

@@ -36,8 +36,6 @@ from tests.support.told import hearing
 
 from .rows import become, dirty
 
-pytestmark = pytest.mark.database
-
 OLD, NEW = limited(3), limited(3, changefreq="daily")
 
 
@@ -96,6 +94,7 @@ class TestDeploys:
         assert all([text in client.get(it).content.decode() for it in paths])
         assert build_and_relay().sections[0].rendered == 0
 
+    @pytest.mark.database
     def test_pages_that_were_parked_are_tried_again(self, section):
         """What made them fail may be what the deploy has mended."""
         page = section.pages.filter(number=2)
@@ -107,6 +106,7 @@ class TestDeploys:
         build_and_relay()
         assert dirty(section) == []
 
+    @pytest.mark.database
     def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
         """Its builder takes back an attempt that the deploy has taken already."""
         section.pages.update(wanted=F("wanted") + 1)
@@ -119,6 +119,7 @@ class TestDeploys:
 
 
 class TestWhoBuilds:
+    @pytest.mark.database
     def test_one_that_was_replaced_leaves_the_section_alone(self, section, run):
         """It takes no changes either, says so, and succeeds."""
         assert build_as(NEW).rendered == 3
@@ -140,6 +141,7 @@ class TestWhoBuilds:
             build_as(version)
         assert set(section.pages.values_list("number", "wanted")) == before
 
+    @pytest.mark.database
     def test_it_returns_once_the_other_has_not_built_for_long(self, section, configure):
         """As after a rollback."""
         configure(DEPLOY_SECONDS=300)
@@ -163,6 +165,7 @@ class TestWhoBuilds:
         rest(500)
         assert build_as(OLD).is_left
 
+    @pytest.mark.database
     def test_a_long_build_keeps_it_away(self, section):
         build_as(NEW)
         rest(700)
@@ -182,6 +185,7 @@ class TestWhoBuilds:
         build(notices=False)
         assert dirty(section) == []
 
+    @pytest.mark.database
     def test_a_builder_that_is_overtaken_publishes_nothing_more(
         self, section, monkeypatch
     ):
@@ -199,6 +203,7 @@ class TestWhoBuilds:
         assert build_as(OLD, full=True).stored == 0
         assert not objects & set(section.pages.values_list("object", flat=True))
 
+    @pytest.mark.database
     def test_few_of_those_before_are_kept(self, section):
         for number in range(MAX_REPLACED + 2):
             note_deploy(section, f"{number} integer")
@@ -206,6 +211,7 @@ class TestWhoBuilds:
         assert replaced == [f"{n} integer" for n in range(1, MAX_REPLACED + 1)]
 
 
+@pytest.mark.database
 class TestComparedOnceMore:
     def test_a_small_section_by_the_next_build(self, section, crawl):
         """Old processes did not record what the new source depends on."""
@@ -268,6 +274,7 @@ class TestWhatIsTold:
         expected = self.edit()
         assert self.told(NEW) == expected
 
+    @pytest.mark.database
     def test_of_edits_that_come_while_it_is_built(self, section, monkeypatch):
         """Taken before their pages are flipped, or by the next build."""
         real, expected = worker.build_page, []
@@ -281,6 +288,7 @@ class TestWhatIsTold:
         found = self.told(NEW)
         assert sorted({*found, *self.told(NEW)}) == expected
 
+    @pytest.mark.database
     def test_of_the_whole_page_of_an_edit_that_was_marked(self, section):
         """Its change is gone, so nobody knows which row it was."""
         product = Product.objects.order_by("pk")[4]
@@ -347,6 +355,7 @@ class TestRollingDeploys:
         become(NEW)
         build_and_relay(notices=False)
 
+    @pytest.mark.database
     def test_an_old_builder_ends_where_a_deploy_has_marked(
         self, section, client, monkeypatch
     ):
@@ -385,6 +394,7 @@ class TestRollingDeploys:
         self.build_with_the_new_code()
         assert self.old_pages(client, section) == []
 
+    @pytest.mark.database
     def test_it_is_stored_with_the_marks_or_not_at_all(self, section, monkeypatch):
         """A builder that came in between would take the marks for its own."""
 

@@ -18,8 +18,6 @@ from tests.support.published import age, page_row, path_of, seen
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.database
-
 PAGE = "/sitemap-products-2.xml"
 PATHS = ["/sitemap.xml", PAGE, "/sitemap.xml.gz", f"{PAGE}.gz"]
 GZIP = {"Accept-Encoding": "gzip"}
@@ -39,6 +37,7 @@ def test_the_index_has_a_second_name(client):
     assert (same.content, same.headers) == (index.content, index.headers)
 
 
+@pytest.mark.database
 def test_changes_that_cannot_be_counted_hide_no_page(client, settings):
     """They are said while developing only."""
     settings.DEBUG = True
@@ -46,6 +45,7 @@ def test_changes_that_cannot_be_counted_hide_no_page(client, settings):
         assert client.get(PAGE).status_code == 200
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("path", PATHS)
 def test_the_page_row_knows_validators_and_sizes(
     client, monkeypatch, path, django_assert_num_queries
@@ -65,6 +65,7 @@ def test_the_page_row_knows_validators_and_sizes(
         assert head["Content-Length"] == response["Content-Length"]
 
 
+@pytest.mark.database
 class TestRowsOfTheTable:
     def test_edits_wait_for_the_next_build(self, client):
         """What is published stays; a section with a plan is not planned live."""
@@ -130,6 +131,7 @@ class TestDamagedObjects:
         assert "Last-Modified" not in answer
 
 
+@pytest.mark.database
 class TestDatabaseFaults:
     def test_a_page_is_served_live_while_our_tables_are_missing(self, client, messages):
         """Before migrate the sitemaps are there, since the sources are."""

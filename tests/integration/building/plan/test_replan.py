@@ -36,8 +36,6 @@ from .plans import (
     sizes,
 )
 
-pytestmark = pytest.mark.database
-
 
 @pytest.fixture
 def command(run):
@@ -51,6 +49,7 @@ def section(spaced):
     return spaced(30)
 
 
+@pytest.mark.database
 class TestAskedFor:
     def test_a_changed_limit_is_followed_at_once(self, section, crawl):
         """New pages get new numbers; the old ones are served until pruned."""
@@ -95,6 +94,7 @@ class TestUnfinished:
         with pytest.raises(CommandError, match="not today"):
             command("--replan")
 
+    @pytest.mark.database
     def test_the_old_plan_serves_until_the_new_one_is_complete(
         self, section, client, failing, media_root
     ):
@@ -130,6 +130,7 @@ class TestUnfinished:
         assert sizes(section) == [6, 6, 6, 6, 6]
 
 
+@pytest.mark.database
 def test_a_plan_that_was_complete_before_a_crash_is_taken(
     section, monkeypatch, command
 ):
@@ -179,6 +180,7 @@ class TestShrinking:
         section.refresh_from_db()
         assert section.hold_reason == ""
 
+    @pytest.mark.database
     def test_a_plan_passes_once_the_rows_are_back(self, section, command):
         with pytest.raises(CommandError):
             command("--replan")
@@ -203,6 +205,7 @@ def swap(section, first=0):
         section.pages.filter(pk=page.pk).update(low=low, high=high)
 
 
+@pytest.mark.database
 class TestBroken:
     """How a database sorts texts and UUIDs an upgrade of it may change."""
 
@@ -262,6 +265,7 @@ def digits(count):
     )
 
 
+@pytest.mark.database
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [("pk", "slug", [8, 8, 8, 6]), ("slug", "pk", [10, 10, 10])],
@@ -281,6 +285,7 @@ def test_bounds_that_are_keys_of_both_types_get_a_new_plan(
     assert build().sections[0].rendered == 0
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("limit", [10, 50], ids=["pages", "one page"])
 def test_a_save_beside_it_is_published_and_told(publish, crawl, limit):
     """In the same refresh, whether the plan has other pages then or the one it had."""
@@ -298,6 +303,7 @@ def test_a_save_beside_it_is_published_and_told(publish, crawl, limit):
     assert (dirty(section), Change.objects.count()) == ([], 0)
 
 
+@pytest.mark.database
 def test_uuids_that_become_strings_get_a_new_plan(publish):
     """Every UUID is a string as well, and they come in the same order."""
     Shop.objects.bulk_create([Shop() for _ in range(30)])
@@ -308,6 +314,7 @@ def test_uuids_that_become_strings_get_a_new_plan(publish):
     assert sizes(section) == [8, 8, 8, 6]
 
 
+@pytest.mark.database
 def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
     digits(30)
     section = publish(limited(10))
@@ -321,6 +328,7 @@ def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
     assert sizes(section) == [8, 8, 8, 6]
 
 
+@pytest.mark.database
 def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
     """Its bounds are those of the keys before the deploy, too."""
     digits(30)
@@ -334,6 +342,7 @@ def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
     assert sizes(section) == [8, 8, 8, 6]
 
 
+@pytest.mark.database
 def test_a_wider_key_of_the_same_type_keeps_the_plan(spaced, monkeypatch):
     """A migration to BigAutoField, say; its pages are rendered once more."""
     section = spaced(30)
@@ -344,6 +353,7 @@ def test_a_wider_key_of_the_same_type_keeps_the_plan(spaced, monkeypatch):
     assert numbers(section) == [1, 2, 3]
 
 
+@pytest.mark.database
 def test_rows_that_had_no_keys_get_a_new_plan(publish, crawl):
     """Positions are numbers in order, and so are integer keys."""
     digits(30)
