@@ -253,7 +253,6 @@ def project(settings: Any, configure: Any, sections: Any) -> Any:
 class TestAudit:
     """``--audit``: the project is asked for what it lists."""
 
-    @pytest.mark.database
     def test_nothing_is_found_in_pages_that_are_fine(self, project):
         """Canonical in other words, a file, and no cookie between two requests."""
         project.register("good", listing(*audited.GOOD))
@@ -351,6 +350,7 @@ class TestAudit:
 class TestFindings:
     """The dashboard shows them later: those of all the site's own sections."""
 
+    @pytest.mark.database
     def test_they_are_kept_until_the_next_audit(self, project):
         project.register("gone", listing("gone/", "moved/"))
         began = timezone.now()
