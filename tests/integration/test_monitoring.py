@@ -137,6 +137,7 @@ class TestAccess:
         for method in (client.post, client.put, client.delete):
             assert method(path, headers=BEARER).status_code == 405
 
+    @pytest.mark.database
     @pytest.mark.parametrize("path", PATHS)
     def test_they_ask_little_and_write_nothing(self, client, path):
         login(client)

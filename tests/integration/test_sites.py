@@ -34,7 +34,7 @@ from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Author, Book, Product, Tag
 from tests.support.validation import entry, urlset
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SHOP, BLOG = "https://shop.example", "https://blog.example"
 KEY, OTHER_KEY = "0123456789abcdef", "fedcba9876543210"
@@ -181,6 +181,7 @@ def assert_foreign(response: Any, host: str, path: str) -> None:
 
 
 class TestServing:
+    @pytest.mark.database
     def test_each_host_has_its_own_sitemap(self, client, served):
         """Sections by ``sites``, rows by ``site_path``."""
         assert crawl(client, SHOP) == expected(SHOP, "shop")
@@ -247,6 +248,7 @@ class TestServing:
 
 
 class TestBuilding:
+    @pytest.mark.database
     def test_one_command_builds_all(self, client):
         """Each site has its rows, its objects and its public names."""
         build()
@@ -275,6 +277,7 @@ class TestBuilding:
         build("pages")  # where it is
         assert {row.site for row in Section.objects.filter(name="pages")} == {"blog"}
 
+    @pytest.mark.database
     def test_a_section_that_one_site_has_no_more_is_pruned_there(self, sections):
         """On the others it never was, or is registered still."""
         build()
@@ -324,6 +327,7 @@ class TestBuilding:
         index = Section.objects.get(site="shop", name="")
         assert index.origin == "https://new.example"
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         "command", ["sitemap_status", "prune_sitemaps", "sitemap_doctor"]
     )
@@ -344,6 +348,7 @@ class TestBuilding:
         with pytest.raises(CommandError, match="not listed"):
             call_command("explain_url", f"{SHOP}/books/of-blog/")
 
+    @pytest.mark.database
     def test_a_prune_of_one_leaves_the_files_of_all(self, settings, configure):
         """Not even of pages of the same section and number."""
         configure(PRUNE_SECONDS=0, LEASE_SECONDS=2)
@@ -380,6 +385,7 @@ class TestBuilding:
         assert {tuple(names) for names in began} == {("shop", "blog"), ("blog", "shop")}
 
 
+@pytest.mark.database
 class TestTracking:
     @pytest.fixture(autouse=True)
     def built(self) -> None:
@@ -480,6 +486,7 @@ class TestNotifying:
         call_command("notify_search_engines", verbosity=0)
         return sorted(RecordingEngine.told())
 
+    @pytest.mark.database
     def test_a_change_is_told_of_each_site(self):
         build()
         assert self.told() == []
@@ -488,6 +495,7 @@ class TestNotifying:
         assert self.told() == EDITED
         assert not Publication.objects.exists()
 
+    @pytest.mark.database
     def test_saves_of_live_sections_are_told_of_each_site(self):
         self.told()
         Product.objects.get(slug="product-00003").save()
@@ -553,10 +561,12 @@ class TestContribSites:
             author, _ = Author.objects.get_or_create(pk=key, defaults={"name": name})
             Book.objects.create(author=author, slug=f"of-{name}")
 
+    @pytest.mark.database
     def test_each_row_is_a_site(self, client, served):
         assert crawl(client, SHOP) == expected(SHOP, "shop")
         assert crawl(client, BLOG) == expected(BLOG, "blog")
 
+    @pytest.mark.database
     def test_a_row_may_be_on_several(self, client, sections, served):
         """By a path that ends at a many-to-many relation, which is watched."""
         sections.unregister("books")

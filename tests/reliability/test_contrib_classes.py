@@ -23,7 +23,7 @@ from tests.support.testapp.models import Cafe, Place
 
 from .tools.processes import in_child
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ORIGIN = "https://example.com"
 
@@ -101,7 +101,9 @@ def ten_seconds_later(monkeypatch) -> None:
     known.forget()
 
 
-@pytest.mark.parametrize("sitemap", [Places, Listed, OwnUrls])
+@pytest.mark.parametrize(
+    "sitemap", [pytest.param(Places, marks=pytest.mark.database), Listed, OwnUrls]
+)
 @pytest.mark.parametrize("name", EDITS)
 def test_what_another_process_edits_is_published(sections, client, sitemap, name):
     """One that began after the first build, and has no other work."""

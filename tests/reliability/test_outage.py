@@ -20,7 +20,7 @@ from tests.support.servers.engine_rules import BAIDU_TOKEN
 from .tools.shop import IS_SOAK, SEEDS, some_seed
 from .tools.under_fire import tell_indexnow
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 #: URLs that wait.
 URLS = 20_000 if IS_SOAK else 2_000
@@ -87,6 +87,7 @@ def outage(engine, monkeypatch) -> Outage:
     return Outage(engine, monkeypatch)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("number", SEEDS)
 def test_an_outage_of_two_days(number, outage, settings, figures):
     """Sweeps ask again and again, and the engine is asked seldom."""

@@ -161,6 +161,7 @@ class TestPaging:
         """Show ten at once."""
         monkeypatch.setattr(submissions, "AT_ONCE", 10)
 
+    @pytest.mark.database
     def test_each_is_shown_once_the_latest_first(self, shown):
         """Whatever they have in common: the engine, the host, the time."""
         expected = [
@@ -183,6 +184,7 @@ class TestPaging:
         for key in ("0", "x", "-1", "9" * 40, "²"):
             assert len(targets(shown(f"?after={key}"))) == 10
 
+    @pytest.mark.database
     @pytest.mark.parametrize("query", ["", "q=one", "state=accepted"])
     def test_queries_are_as_many_whatever_there_is(
         self, client, editor, query, django_assert_num_queries
@@ -240,6 +242,7 @@ class TestSearch:
         deliver(f"{ORIGIN}/a", site="other")
         assert targets(shown("?q=/a")) == []
 
+    @pytest.mark.database
     @pytest.mark.parametrize("text", ["GRÖSSE", "gr%c3%b6", "öß", "/größe"])
     def test_a_text_is_found_as_people_read_it(self, shown, text):
         deliver(f"{ORIGIN}/gr%C3%B6%C3%9Fe/")

@@ -230,8 +230,10 @@ class TestFailures:
         assert left.count() <= BATCH_PAGES
         mended()
 
-    @pytest.mark.database
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    @pytest.mark.parametrize(
+        "number",
+        [pytest.param(signal.SIGKILL, marks=pytest.mark.database), signal.SIGTERM],
+    )
     def test_a_command_that_is_ended(self, number, products, mended, tmp_path):
         """Its helpers end with it, and give up the pages that they are at work on."""
         program = build_program(EndlessSource, "--workers=3", directory=tmp_path)

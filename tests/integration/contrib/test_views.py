@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from inspect import signature
 from itertools import chain, product
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
 import django.urls
 import pytest
-from django.contrib.sitemaps import Sitemap
+from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.contrib.sitemaps import views as contrib
 from django.core.checks import run_checks
 from django.core.exceptions import ObjectDoesNotExist
+from django.db import connection, transaction
 from django.template import TemplateDoesNotExist
 from django.utils import timezone
 from django.views.decorators.cache import cache_page
 from lxml import etree
 
+from django_sitemaps_plus import adoption, registry
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.contrib import views as ours
 from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import read_dashboard
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.publishing.prune import prune
+from django_sitemaps_plus.testing import tracking
 from tests.integration.sources import contrib_zoo as zoo
 from tests.reliability.tools.odd_requests import HEADERS, is_allowed
+from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import Listed, locs, read_index, read_urlset
-from tests.support.shop import START, make_products, recreate_products
+from tests.support.lazy import Lazy
+from tests.support.shop import START, limited, make_products, recreate_products
 from tests.support.testapp.models import Product, Shop
 
 from . import urls
@@ -469,3 +482,85 @@ def test_a_registered_section_needs_the_rest(settings, sections):
     sections.register("names", Sitemap)
     ids = found(settings, *urls.patterns(ours, "ours"))
     assert ids == {"E003", "W004", "W038"}
+
+
+TABLE, MISSING = Product._meta.db_table, "no_such_table"
+
+
+class OfTable(Lazy):
+    """A dict that a table decides on, which may be missing."""
+
+    table = ""
+
+    def read(self) -> dict[str, Any]:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM {self.table}")  # noqa: S608
+        return {"products": GenericSitemap({"queryset": Product.objects.all()})}
+
+
+@pytest.fixture
+def lazy(
+    sections: Any, configure: Any, monkeypatch: Any
+) -> Iterator[Callable[[str], None]]:
+    """Return what begins a process that has not read the dict yet."""
+    module = ModuleType("project.lazy")
+    module.sitemaps = OfTable()
+    monkeypatch.setitem(sys.modules, "project.lazy", module)
+    configure(CONTRIB_SITEMAPS="project.lazy.sitemaps")
+
+    def begin(table: str) -> None:
+        module.sitemaps.table = table
+        sections._registry.pop("products", None)
+        sections.pending = adoption.adopt
+        sections.changed()
+
+    yield begin
+    sections.pending = sections.unread = None
+
+
+@pytest.mark.database
+def test_views_and_builds_wait_until_it_can_be_read(lazy, client, crawl):
+    make_products(12)
+    lazy(MISSING)
+    for path in ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-products.txt"):
+        assert client.get(path).status_code == 503
+    for work in (build_and_relay, build_fully, lambda: prune(get_site())):
+        with pytest.raises(ConfigurationError, match="CONTRIB_SITEMAPS"):
+            work()
+    assert not Section.objects.exists()
+    [status] = read_dashboard([get_site()])
+    assert [it.id for it in problems_of(status)] == ["index_failed"]
+    lazy(TABLE)
+    assert len([*chain(*crawl().values())]) == 12
+    assert build_and_relay().missing == []
+    [status] = read_dashboard([get_site()])
+    assert problems_of(status) == []
+
+
+@pytest.mark.database
+def test_what_was_published_stays(lazy, client, crawl, sections):
+    make_products(12)
+    sections.register("others", limited(10))
+    lazy(TABLE)
+    build_and_relay()
+    before = crawl()
+    lazy(MISSING)
+    assert crawl() == before
+    for work in (build_and_relay, lambda: prune(get_site())):
+        with pytest.raises(ConfigurationError):
+            work()
+    assert crawl() == before
+    assert not Section.objects.exclude(missing_since=None).exists()
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_a_save_that_asks_for_the_sections_goes_on(lazy, sections):
+    lazy(MISSING)
+    with tracking(), transaction.atomic():
+        made = make_products(1)[0]
+        made.name = "other"
+        made.save()
+        assert list(registry) == []
+        made.save()
+    assert Product.objects.get().name == "other"

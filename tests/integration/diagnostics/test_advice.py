@@ -18,8 +18,6 @@ from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Author, Book, Country, Product, Town
 from tests.support.urls import view
 
-pytestmark = pytest.mark.database
-
 SLUG_LINE = 'location = Route("product-detail", slug="slug")'
 
 
@@ -109,6 +107,7 @@ def towns() -> None:
 
 
 class TestForms:
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "form"),
         [
@@ -206,6 +205,7 @@ class TestSuggestions:
 
 
 class TestFields:
+    @pytest.mark.database
     def test_values_behind_a_foreign_key(self, line_at, towns):
         """A key itself needs no join."""
         line = line_at(
@@ -292,6 +292,7 @@ class TestFields:
         source = plain(location=lambda _, row: f"/products/{row.slug}/")
         assert line_of(source) is None
 
+    @pytest.mark.database
     def test_a_query_that_fails_is_no_problem_of_the_section(self, line_of, towns):
         """A join makes its condition ambiguous; the caller's transaction goes on."""
 
@@ -316,6 +317,7 @@ class TestVerifying:
         monkeypatch.setattr(advice, "MAX_ENTRIES", 10)
         make_products(25)
 
+    @pytest.mark.database
     @pytest.mark.parametrize("base", [Plain, zoo.Plain])
     def test_all_rows_are_compared(self, advice_on, base):
         found = advice_on(type("Small", (base,), {"limit": 10}), verify=True)

@@ -30,7 +30,7 @@ from django_sitemaps_plus.sites import in_force, site_in_force
 from tests.support.faults import fail_queries, writes_to
 from tests.support.shop import limited, make_products
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TOKEN = "0123456789abcdefXYZ"
 
@@ -206,6 +206,7 @@ class TestLooks:
         ]
         assert [look().is_ours, look().is_ours] == [True, True]
 
+    @pytest.mark.database
     def test_a_query_that_fails_leaves_the_transaction(self, project):
         """As PostgreSQL would not: whoever asks goes on in it."""
 
@@ -219,6 +220,7 @@ class TestLooks:
             assert look().status == 500
             assert "no_such_table" in look().said
 
+    @pytest.mark.database
     def test_it_is_unwell_since_the_first_look(self, project):
         project(lambda _: HttpResponse(status=503))
         first, second = look(), look()
@@ -314,6 +316,7 @@ class TestLooks:
         assert {name: it.status for name, it in found.items()} == {"a": 200, "b": 200}
         assert found["a"].size < found["b"].size
 
+    @pytest.mark.database
     def test_an_error_is_kept_as_far_as_a_row_takes_it(self, project):
         def answer(request: Any) -> HttpResponse:
             raise RuntimeError("\x00" + "x" * 1_000_000)
@@ -323,11 +326,13 @@ class TestLooks:
         assert len(said) == answers.MAX_WORDS
         assert said.startswith(r"RuntimeError: \x00x")
 
+    @pytest.mark.database
     def test_a_database_that_is_away_leaves_the_answer(self):
         with fail_queries(writes_to("sitemaps_plus_section")):
             found = answers.look(get_site())
         assert found["default"].status == 200
 
+    @pytest.mark.database
     def test_what_another_has_kept_is_not_known(self, configure):
         """Another version, or one for another origin."""
         good = look()
@@ -352,6 +357,7 @@ class TestLooks:
 
 
 class TestWhoAsks:
+    @pytest.mark.database
     def test_a_build_does(self):
         assert build().problems == []
         found = status()
@@ -359,6 +365,7 @@ class TestWhoAsks:
         assert found.answer.status == 200
         assert (found.stored_origin, found.index_problems) == ("", [])
 
+    @pytest.mark.database
     def test_the_health_view_does_once_a_minute(self, monkeypatch):
         assert status().answer is None
         assert health() == (200, "ok")
@@ -369,6 +376,7 @@ class TestWhoAsks:
         health()
         assert status().answer.looked_at > first.looked_at
 
+    @pytest.mark.database
     def test_where_it_cannot_the_state_is_unknown(self, sections):
         """An old answer says nothing, whether it was good or bad."""
         with transaction.atomic():
@@ -393,6 +401,7 @@ class TestWhoAsks:
         assert "Django answers 503" in problem.message
         assert "its service is away" in problem.message
 
+    @pytest.mark.database
     def test_a_button_of_the_dashboard_does(self, client):
         client.force_login(User.objects.create_superuser("admin"))
         ask = reverse("admin:sitemaps_plus_dashboard_act", args=["ask"])

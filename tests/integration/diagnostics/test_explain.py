@@ -39,8 +39,6 @@ from tests.support.testapp.models import Author, Book, Cafe, Label, Place, Produ
 
 from .rows import ENGINE
 
-pytestmark = pytest.mark.database
-
 ORIGIN = "https://example.com"
 URL = f"{ORIGIN}/products/product-00003/"
 
@@ -116,6 +114,7 @@ class TestListed:
         assert (lead.row, lead.urls) == (f"Product {products[3].pk}", [URL])
         assert (lead.reasons, found.notes) == ([], [])
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "page"),
         [
@@ -164,6 +163,7 @@ class TestListed:
         [note] = explained("https://example.fr/nothing/").notes
         assert "not on https://example.com" in note
 
+    @pytest.mark.database
     def test_a_location_in_a_field_leads_to_its_row(self, sections):
         Label.objects.bulk_create([Label(code="/labels/é/"), Label(code="/labels/b/")])
         sections.register("labels", model_source(Label, location="code"))
@@ -212,6 +212,7 @@ class TestListed:
 class TestObjects:
     """The same of a row itself, by whatever section has it."""
 
+    @pytest.mark.database
     def test_each_reason_is_named(self, sections, products):
         """Among them who has excluded it; the URL is known none the less."""
         sections.register("products", Published)
@@ -231,6 +232,7 @@ class TestObjects:
         found = explain_object(products[3], get_site())
         assert len(found.rows[0].reasons) == 2
 
+    @pytest.mark.database
     def test_a_parent_and_a_child_are_one_row(self, sections):
         cafe = Cafe.objects.create(slug="cafe")
         route = Route("product-detail", slug="slug")
@@ -279,6 +281,7 @@ def either(self: Any) -> Any:
     return Product.objects.filter(Q(published=True) | Q(name="x"))
 
 
+@pytest.mark.database
 class TestConditions:
     def test_each_is_named_with_its_value(self, sections, products):
         def strict(self: Any) -> Any:
@@ -401,6 +404,7 @@ class TestDelays:
         build_fully()
         Product.objects.bulk_create([Product(slug="new", name="n", updated_at=START)])
 
+    @pytest.mark.database
     def test_each_has_its_reason(self, configure):
         def reason() -> str:
             [reason] = reasons("/products/new/")
@@ -447,6 +451,7 @@ def test_a_url_of_no_row_says_where_it_leads(sections, products, url, note):
     assert note in found.notes[0]
 
 
+@pytest.mark.database
 def test_engines_have_what_they_answered(sections, products, configure):
     """Each by its last answer; engines that take feeds are left out."""
     names = ("new", "waits", "fails", "accepts", "rejects", "forgets")
@@ -480,6 +485,7 @@ class TestCommand:
         """Return what gives what the command writes."""
         return partial(run, "explain_url")
 
+    @pytest.mark.database
     def test_it_says_where_it_is(self, sections, products, shown):
         sections.register("products", Published)
         live = f"{URL} is on page 2 of section 'products', lastmod 2026-01-01T12:03:00"
@@ -533,6 +539,7 @@ class TestCommand:
             shown(URL)
 
 
+@pytest.mark.database
 class TestExcluding:
     """Rows that people exclude: pages follow, and engines are notified."""
 

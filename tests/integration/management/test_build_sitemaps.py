@@ -309,7 +309,7 @@ class TestLive:
         assert len(crawl()) == 6
 
     def test_engines_are_notified_of_what_was_published(self, run, configure):
-        configure(ENGINES={"one": ENGINE}, NOTIFY=True)
+        configure(ENGINES={"one": ENGINE}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0)
         RecordingEngine.clear()
         Product.objects.get(slug="product-00007").delete()
         build()

@@ -93,6 +93,7 @@ def told() -> list[str]:
 
 
 class TestChoice:
+    @pytest.mark.database
     def test_without_a_choice_what_waits_is_told(self, report_of):
         """A rename since the build: both URLs; nothing of what was built at first."""
         Product.objects.filter(slug="product-00003").first().delete()
@@ -123,6 +124,7 @@ class TestChoice:
         assert told() == sorted(expected)
         assert FeedEngine.told() == ([] if "--engine=one" in arguments else [INDEX])
 
+    @pytest.mark.database
     @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
     def test_since_a_day(self, sections, settings, report_of, zone):
         """Those of that day are not older, wherever it begins."""

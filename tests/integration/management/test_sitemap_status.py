@@ -92,6 +92,7 @@ class TestSections:
         numbers = "products 6 58 4 2 1 3 5 1 minute 50 s 1 hour"
         assert " ".join(row.split()) == numbers
 
+    @pytest.mark.database
     def test_json_says_each_number(self, unwell, capsys):
         """A page that failed once needs a person too, though it is tried again."""
         unwell.filter(number=1).update(attempts=1)

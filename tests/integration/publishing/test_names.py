@@ -32,7 +32,7 @@ from tests.support.testapp.models import Product
 
 from .names import wrong_names
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGE = "sitemap-products-1.xml.gz"
 
@@ -50,6 +50,7 @@ def look_is_due() -> None:
     sync._looked_at.clear()
 
 
+@pytest.mark.database
 def test_each_page_and_the_index_has_a_name(products, public):
     """A link to its object, so it takes no room, with the time of publication."""
     assert wrong_names(public) == []
@@ -90,6 +91,7 @@ def test_a_name_goes_with_its_page(products, public, monkeypatch):
     assert not (public / PAGE).exists()
 
 
+@pytest.mark.database
 def test_a_name_stays_with_the_page_that_has_it_now(products, public, monkeypatch):
     """A slow builder shows a page that has been removed and made again."""
     real, old = PublicTree.show, page_row("products", 1)
@@ -115,6 +117,7 @@ def test_a_reader_keeps_the_file_that_it_has_opened(products, public):
         assert opened.read() == before != (public / PAGE).read_bytes()
 
 
+@pytest.mark.database
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
     edits = [
@@ -132,6 +135,7 @@ def test_names_follow_every_flip(products, public, client):
     assert Page.objects.filter(state=State.RETIRED).exclude(object="").exists()
 
 
+@pytest.mark.database
 def test_two_flips_within_a_second_have_different_seconds(
     products, public, monkeypatch
 ):
@@ -216,6 +220,7 @@ def test_any_storage_on_files_has_names(
     assert {path.name for path in public.glob("sitemap*")} == names
 
 
+@pytest.mark.database
 def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
     """Of a flip that is rolled back nothing is seen."""
     build()  # so that none repairs the names for a while
@@ -348,6 +353,7 @@ def named(sections, public):
     build_and_relay()
 
 
+@pytest.mark.database
 def test_each_is_served_under_its_name(named, client, public):
     """By a view and from the public tree, at the URL that the index lists."""
     found = set(read_index(client.get("/sitemap.xml").content))
@@ -367,6 +373,7 @@ def test_directories_do_not_differ_in_case_alone(named):
     assert all(path.name.isascii() for path in directories)
 
 
+@pytest.mark.database
 def test_names_and_objects_in_use_stay(named, public, monkeypatch):
     """When builds repair names, and when old objects are pruned."""
     before = sorted(path.name for path in public.iterdir())
@@ -378,6 +385,7 @@ def test_names_and_objects_in_use_stay(named, public, monkeypatch):
         assert path_of(page_row(name, 1)).exists()
 
 
+@pytest.mark.database
 def test_another_case_is_another_page(named, client):
     """Also where the database ignores case."""
     assert client.get("/sitemap-Blog-1.xml").status_code == 200
@@ -385,6 +393,7 @@ def test_another_case_is_another_page(named, client):
     assert client.get("/sitemap-%00-1.xml").status_code == 404
 
 
+@pytest.mark.database
 def test_a_name_that_differs_in_case_alone_overwrites_nothing(sections, client):
     """A section was renamed; where the database ignores case, the build says so."""
     make_products(3)

@@ -24,7 +24,7 @@ from tests.support.testapp.models import Product
 
 from .names import wrong_names
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(params=["database", "schema"])
@@ -104,6 +104,7 @@ def put(model: Any, row: dict[str, Any], alias: str) -> None:
     model(**{name: row[name] for name in names}).save(using=alias)
 
 
+@pytest.mark.database
 def test_each_builds_and_prunes_by_itself(second, media_root):
     aliases, names = ("default", second), []
     for alias in aliases:
@@ -183,6 +184,7 @@ def test_public_names_stay_where_another_has_built_nothing(second, media_root):
     assert len([*public.glob("sitemap*")]) == 4
 
 
+@pytest.mark.database
 def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
     """And deletes nothing that it was copied with."""
     build()

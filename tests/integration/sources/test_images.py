@@ -16,8 +16,6 @@ from tests.support.documents import parse
 from tests.support.rendered import plain, queries_of, render
 from tests.support.testapp.models import Painting, Picture, Reprint
 
-pytestmark = pytest.mark.database
-
 IMAGE = "{http://www.google.com/schemas/sitemap-image/1.1}"
 NAMES = ("photos/a.jpg", "", None, "d'or & caf\u00e9.jpg", "../b", "c//d", "/e", "\\f")
 MEDIA = "https://example.com/media"
@@ -177,6 +175,7 @@ class Item:
         return self._url
 
 
+@pytest.mark.database
 class TestObjects:
     @pytest.fixture(autouse=True)
     def pictures(self) -> None:
@@ -273,6 +272,7 @@ class TestPathsOnDisk:
         assert images_of(render(PaintingSource))[0] == URLS[0]
 
 
+@pytest.mark.database
 def test_the_queryset_is_asked_for_once():
     asked = []
 

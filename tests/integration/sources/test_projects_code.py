@@ -22,9 +22,8 @@ from tests.support.shop import ProductSource, limited, make_products, product_ur
 from tests.support.testapp.models import Product
 from tests.support.urls import urlpatterns
 
-pytestmark = pytest.mark.database
 
-
+@pytest.mark.database
 class TestDatabases:
     @pytest.fixture(autouse=True)
     def elsewhere(self, other_database):
@@ -176,6 +175,7 @@ def kept(monkeypatch: Any) -> dict[Any, Any]:
     return results
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("source", [limited(10), Methods, Classes])
 @pytest.mark.parametrize("is_built", [False, True])
 def test_all_rows_are_listed(sections, crawl, kept, source, is_built):

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
+from django.conf.urls.i18n import i18n_patterns
 from django.contrib.sitemaps import Sitemap
 from django.db.models import (
     Case,
@@ -29,24 +30,25 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Cast, Coalesce, Concat, Lag, RowNumber
+from django.db.models.functions import Cast, Coalesce, Concat, Lag, NullIf, RowNumber
 from django.http import Http404
 from django.test import RequestFactory
+from django.urls import path
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.contrib.views import sitemap
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.testing import tracking
 from tests.support.builds import build_and_relay
 from tests.support.documents import locs, read_index, read_urlset
 from tests.support.joins import joined
-from tests.support.rendered import pages_of, plain, plan_of, render
+from tests.support.rendered import SITE, pages_of, plain, plan_of, render
 from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Author, Book, Product, Tag
-
-pytestmark = pytest.mark.database
 
 BOOKS = Book.objects.all
 NUMBER = Window(RowNumber(), partition_by=[F("author")], order_by=F("pk").desc())
@@ -133,6 +135,12 @@ SHAPES: dict[str, Callable[[], QuerySet[Any]]] = {
 }
 
 
+#: Shapes that every database answers alike.
+PLAIN = {
+    *("none", "empty list", "or", "case", "related", "prefetch", "deferred"),
+    *("window, related", "window, deferred"),
+}
+
 #: Django cannot select an expression of these: `number` of an extra(select), and what
 #: contains a window where rows are grouped.
 NOT_BY_COLUMNS = {"window, extra", "window and aggregate"}
@@ -202,7 +210,13 @@ def paths(rows: Any) -> list[str]:
     return sorted([f"https://example.com{path_of(it)}" for it in rows])
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(it, marks=() if it in PLAIN else pytest.mark.database)
+        for it in SHAPES
+    ],
+)
 def test_what_is_listed_equals_a_loop(shape, books, sections, client):
     """By columns, by methods and of a contrib class: live, built, after an edit."""
     queryset = SHAPES[shape]
@@ -239,6 +253,7 @@ def in_place_of_contribs(rows: Callable[[], Any], size: int, number: int) -> lis
     return []
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("shape", ["no newer", "window", "window, shown"])
 def test_drop_in_views_list_the_same(shape, books):
     queryset = SHAPES[shape]
@@ -247,6 +262,7 @@ def test_drop_in_views_list_the_same(shape, books):
     assert sorted(chain(*found)) == paths(queryset())
 
 
+@pytest.mark.database
 def test_drop_in_views_list_what_items_has_evaluated(books):
     """All of one page, in the order of the query, on a database that it names."""
 
@@ -361,6 +377,7 @@ def test_declared_columns_of_such_a_class_stay_columns(books):
     assert locs(plain(render(Columns)))[0] == "https://example.com/book-00"
 
 
+@pytest.mark.database
 def test_code_of_watch_may_return_such_a_class(books, publish):
     """Its keys are read without the class, so that only their pages are rendered."""
     pk = books[5].pk
@@ -394,6 +411,7 @@ def test_what_has_no_key_ranges_is_refused(queryset):
         render(source)
 
 
+@pytest.mark.database
 def test_rows_doubled_by_a_join_end_the_plan_all_the_same():
     """More rows of one key than a page holds do not make an endless plan."""
     author = Author.objects.create(name="A")
@@ -404,6 +422,7 @@ def test_rows_doubled_by_a_join_end_the_plan_all_the_same():
     assert len(plan_of(tagged)) == 2
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("rows", [1, 2])
 def test_another_library_may_join_tables(rows, publish, crawl, sections):
     """Its join may repeat rows, each of which is listed once."""
@@ -426,6 +445,7 @@ def test_another_library_may_join_tables(rows, publish, crawl, sections):
     assert sorted(chain(*crawl().values()))[-1] == product_urls([30])[0]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("priority", [0.5, lambda self, book: 0.5])
 def test_the_alias_of_a_filtered_relation_can_be_declared(
     priority, publish, crawl, sections, client
@@ -466,6 +486,7 @@ def test_the_alias_of_a_filtered_relation_can_be_declared(
     assert None not in lastmods()
 
 
+@pytest.mark.database
 def test_one_row_too_many_is_noticed():
     """A page may hold a tenth more than its limit, not one more."""
     make_products(11)
@@ -475,6 +496,7 @@ def test_one_row_too_many_is_noticed():
         render(limited(10))
 
 
+@pytest.mark.database
 def test_filtered_rows_do_not_count():
     """Rows that the queryset leaves out fill no page."""
     make_products(20)
@@ -485,3 +507,138 @@ def test_filtered_rows_do_not_count():
 
     pages = pages_of(limited(9, get_queryset=get_queryset))
     assert [len(locs(page)) for page in pages] == [9, 9]
+
+
+URLS = [f"https://example.com/books/book-{number}/" for number in range(3)]
+TAGGED_BOOKS = {"tags__name__gte": "tag"}
+
+
+@pytest.fixture
+def tagged_books() -> None:
+    """Add three books, each with three tags."""
+    author = Author.objects.create(name="A")
+    tags = [Tag.objects.create(name=f"tag {number}") for number in range(3)]
+    for number in range(3):
+        book = Book.objects.create(author=author, slug=f"book-{number}")
+        book.tags.set(tags)
+
+
+class Tuples(ModelSource):
+    model = Book
+    location = Route("book-detail", slug="slug")
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(**TAGGED_BOOKS)
+
+
+class Instances(Tuples):
+    def location(self, book: Book) -> str:  # type: ignore[override]
+        return f"/books/{book.slug}/"
+
+
+class Contrib(Sitemap):
+    location = Instances.location
+
+    def items(self) -> Any:
+        return Book.objects.filter(**TAGGED_BOOKS)
+
+
+class InLanguages(Contrib):
+    i18n = True
+    languages = ["en", "de"]
+
+    def _location(self, item: Any, force_lang_code: str | None = None) -> str:
+        return f"/{item[1]}/{item[0].slug}/"
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+@pytest.mark.parametrize("on_error", ["skip", "raise"])
+@pytest.mark.parametrize("source", [Tuples, Instances, Contrib])
+def test_a_row_is_listed_once(source, on_error):
+    """Repetitions are no errors, even where errors stop a page."""
+    page = render(type("Repeating", (source,), {"on_error": on_error}))
+    assert locs(plain(page)) == URLS
+    assert (page.tally.entries, page.tally.dropped, page.tally.skipped) == (3, 6, 0)
+    pk = Book.objects.earliest("pk").pk
+    assert page.tally.problems[0] == (
+        f"Book {pk} listed once: its query repeats it. Add .distinct() to "
+        "get_queryset(), or filter by Exists()"
+    )
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+def test_an_item_is_listed_once_in_each_language():
+    page = render(InLanguages)
+    assert len(locs(plain(page))) == len(set(locs(plain(page)))) == 6
+    assert page.tally.dropped == 12
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+def test_a_row_is_listed_once_in_each_language(settings):
+    patterns = i18n_patterns(path("<slug>/", render, name="book-detail"))
+    settings.ROOT_URLCONF = tuple(patterns)
+    Book.objects.filter(slug="book-1").update(slug="")
+
+    class Source(Tuples):
+        languages = ["en-us", "de"]
+        location = Route("book-detail", slug=NullIf("slug", Value("")))
+
+    page = render(Source)
+    assert len(locs(plain(page))) == len(set(locs(plain(page)))) == 4
+    assert (page.tally.entries, page.tally.repeated, page.tally.skipped) == (4, 4, 0)
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+def test_repetitions_of_one_batch_in_the_next_are_found(monkeypatch):
+    monkeypatch.setattr("django_sitemaps_plus.sources.reading.CHUNK_ROWS", 2)
+    page = render(Tuples)
+    assert locs(plain(page)) == URLS
+    assert page.tally.dropped == 6
+    assert len(page.tally.problems) == 1  # one tells what to write
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+@pytest.mark.parametrize("source", [Tuples, Instances, Contrib])
+def test_one_row_is_found_among_its_repetitions(source, sections):
+    book = Book.objects.earliest("pk")
+    book.tags.set([Tag.objects.create(name=f"tag {number}") for number in range(20)])
+    sections.register("books", source)
+    with surroundings(SITE):
+        reader = reader_of(registry.get("books"))
+        found = list(reader.lines_by_key([book.pk], Tally("books")))
+    assert [lines for _, lines in found if lines] == [
+        f"<url><loc>{URLS[0]}</loc></url>\n"
+    ]
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+def test_other_urls_of_a_row_stay():
+    """A location may cross the relation on purpose."""
+    location = Route("product-detail", slug=F("tags__pk"))
+    page = render(type("OfTags", (Tuples,), {"location": location}))
+    assert len(set(locs(plain(page)))) == 3
+    assert (page.tally.entries, page.tally.dropped) == (3, 6)
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("tagged_books")
+@pytest.mark.parametrize("found", [{"tags": None}, {"author__name": "/a/"}])
+def test_a_join_that_repeats_nothing_is_let_alone(found):
+    """Nor do two rows become one that have the same URL."""
+    Book.tags.through.objects.all().delete()
+    Author.objects.update(name="/a/")
+
+    class Source(ModelSource):
+        model = Book
+        location = "author__name"
+
+        def get_queryset(self):
+            return super().get_queryset().filter(**found)
+
+    assert render(Source).tally.entries == 3

@@ -46,9 +46,6 @@ from .rows import (
     times,
 )
 
-pytestmark = pytest.mark.database
-
-
 HIDDEN = Q(author__name="closed")
 
 
@@ -102,6 +99,7 @@ def library():
     return one, make_books(one, 10, "a"), two, make_books(two, 10, "b")
 
 
+@pytest.mark.database
 class TestAuthors:
     @pytest.mark.parametrize("source", [Watching, Dated])
     def test_a_save_is_one_change_and_a_deletion_concerns_any_row(
@@ -176,6 +174,7 @@ class TestAuthors:
         assert noticed(section) == [2]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize(
     ("watched", "pages"),
     [
@@ -213,7 +212,13 @@ def test_an_object_that_is_an_image_is_watched(publish, images):
 class TestManyToMany:
     """Books with tags: five a page, so book 0 is on page 1 and book 7 on page 2."""
 
-    @pytest.fixture(params=[Tagged, Counted, Tagless, Filtered])
+    @pytest.fixture(
+        params=[
+            pytest.param(Tagged, marks=pytest.mark.database),
+            *(Counted, Tagless),
+            pytest.param(Filtered, marks=pytest.mark.database),
+        ]
+    )
     def tagged(self, request, library, publish):
         tag, other = Tag.objects.create(name="t"), Tag.objects.create(name="o")
         library[1][7].tags.add(tag)
@@ -275,6 +280,7 @@ class TestManyToMany:
         library[0].save()
         assert noticed(section) == [1, 2]
 
+    @pytest.mark.database
     def test_a_source_from_the_far_side(self, publish, library):
         tag = Tag.objects.create(name="t")
         priority = times("book__slug")
@@ -282,6 +288,7 @@ class TestManyToMany:
         library[1][0].tags.add(tag)
         assert noticed(section) == [1]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("act", "pages"),
         [
@@ -359,7 +366,14 @@ def moved_alone(role, film):
     role.save(update_fields=["film_id"])
 
 
-@pytest.mark.parametrize("source", [FilmSource, CastSource, BySlug])
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(FilmSource, marks=pytest.mark.database),
+        CastSource,
+        pytest.param(BySlug, marks=pytest.mark.database),
+    ],
+)
 class TestNearSide:
     @pytest.mark.parametrize(
         ("act", "page"),
@@ -399,6 +413,7 @@ class TestNearSide:
         assert noticed(section) == [1]
 
 
+@pytest.mark.database
 def test_a_model_between_from_the_far_side(publish, films, role):
     others = [Actor.objects.create(name=f"{n}") for n in range(2)]
     section = publish(like(PartnerSource, priority=times("film__slug")))
@@ -406,6 +421,7 @@ def test_a_model_between_from_the_far_side(publish, films, role):
     assert noticed(section) == [2]
 
 
+@pytest.mark.database
 def test_a_model_between_is_found_by_the_path_before_it(publish, films, role):
     others = [Actor.objects.create(name=f"{n}") for n in range(4)]
     Role.objects.bulk_create([Role(film=films[0], actor=others[3])])
@@ -417,6 +433,7 @@ def test_a_model_between_is_found_by_the_path_before_it(publish, films, role):
     assert noticed(section) == [1, 3]
 
 
+@pytest.mark.database
 def test_a_model_between_that_is_listed_itself(publish, films, role):
     section = publish(FilmSource)
     listed = {"model": Role, "location": Route("book-detail", slug="pk")}
@@ -463,6 +480,7 @@ def save(photo: Photo, *names: str, **fields: Any) -> None:
     photo.save(update_fields=names or None)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize(
     ("act", "pages"),
     [
@@ -493,6 +511,7 @@ def test_a_change_of_a_photo_marks_the_page_of_its_row(
     assert "unknown" not in [kind for kind, _, _ in recorded()]
 
 
+@pytest.mark.database
 def test_what_is_deleted_without_tracking_keeps_its_fast_delete(publish, photo):
     section = publish(like(GallerySource, track_deletes=False))
     photo.delete()
@@ -500,6 +519,7 @@ def test_what_is_deleted_without_tracking_keeps_its_fast_delete(publish, photo):
     assert noticed(section) == []
 
 
+@pytest.mark.database
 def test_a_photo_two_relations_away(publish, galleries):
     """Each still names the one before it."""
     wing = Wing.objects.create(gallery=galleries[4], name="a")
@@ -511,6 +531,7 @@ def test_a_photo_two_relations_away(publish, galleries):
         section.pages.update(wanted=100, built=100)
 
 
+@pytest.mark.database
 def test_the_order_behind_a_relation_with_a_model_of_its_own(publish, galleries, photo):
     Loan.objects.create(gallery=galleries[4], photo=photo)
     section = publish(like(GallerySource, images="loans__address"))
@@ -518,6 +539,7 @@ def test_the_order_behind_a_relation_with_a_model_of_its_own(publish, galleries,
     assert noticed(section) == [2]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize(
     ("act", "pages"),
     [
@@ -546,6 +568,7 @@ def test_another_order_is_another_fingerprint(publish, galleries, monkeypatch):
     assert fingerprint(opened) != before
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("ordering", [["wing__name"], ["wing"], ["-wing__name"]])
 def test_columns_of_an_order_further_away_count(
     publish, galleries, photo, monkeypatch, ordering

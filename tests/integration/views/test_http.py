@@ -10,20 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.sitemaps import GenericSitemap
+from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import include, path
 from django.views.decorators.cache import cache_page
+from django.views.generic import RedirectView
 
 import django_sitemaps_plus
 from django_sitemaps_plus import views
 from django_sitemaps_plus.contrib import views as drop_in
 from django_sitemaps_plus.core.gzip import inflate
+from django_sitemaps_plus.models import Page
+from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.faults import fail_queries
 from tests.support.key_files import ENGINES, KEY
 from tests.support.key_files import PATH as KEY_PATH
+from tests.support.rendered import without_savepoints
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.urls import urlpatterns as usual
@@ -92,12 +97,13 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def all_files(configure: Any) -> None:
     """Have a robots.txt and a key file."""
     configure(ENGINES=ENGINES, ROBOTS={})
 
 
+@pytest.mark.usefixtures("all_files")
 class TestViews:
     def test_headers(self, served, client):
         for url, expected in VIEWS.items():
@@ -153,6 +159,7 @@ class TestViews:
                 assert response["Cache-Control"] == "no-store", url
 
 
+@pytest.mark.usefixtures("all_files")
 def test_each_file_and_coding_has_an_etag_of_its_own(served, client):
     tags = {url: client.get(url)["ETag"] for url in VIEWS}
     assert tags.pop("/sitemap_index.xml") == tags["/sitemap.xml"]
@@ -163,6 +170,7 @@ def test_each_file_and_coding_has_an_etag_of_its_own(served, client):
         assert len(tags[url]) == 66
 
 
+@pytest.mark.usefixtures("all_files")
 def test_what_is_not_there_is_404(served, client):
     """Neither another number nor another spelling of one gives a page."""
     found = {url: client.get(url) for url in MISSING}
@@ -170,6 +178,7 @@ def test_what_is_not_there_is_404(served, client):
     assert [url for url, it in found.items() if KEY.encode() in it.content] == []
 
 
+@pytest.mark.usefixtures("all_files")
 def test_what_no_row_can_hold_asks_no_database(
     served, client, django_assert_num_queries
 ):
@@ -177,6 +186,7 @@ def test_what_no_row_can_hold_asks_no_database(
         assert {client.get(url).status_code for url in IMPOSSIBLE} == {404}
 
 
+@pytest.mark.usefixtures("all_files")
 @pytest.mark.parametrize(
     ("source", "ends"),
     [
@@ -203,6 +213,7 @@ def test_a_source_that_fails_is_503(sections, client, messages, source, ends):
     assert "Error" in messages("live_failed")[0]
 
 
+@pytest.mark.usefixtures("all_files")
 @pytest.mark.usefixtures("served")
 class TestCodings:
     @pytest.mark.parametrize(
@@ -237,12 +248,14 @@ class TestCodings:
             assert gzip.decompress(response.content) == client.get(url).content
 
 
+@pytest.mark.usefixtures("all_files")
 def test_caches_keep_it_as_the_setting_says(served, client, configure):
     configure(CLIENT_CACHE_SECONDS=60)
     found = {client.get(url).headers.get("Cache-Control") for url in VIEWS}
     assert found == {"public, max-age=60", None}
 
 
+@pytest.mark.usefixtures("all_files")
 def test_a_published_page_is_as_old_as_its_flip(served, client):
     is_published = served == "published"
     flip = "Thu, 01 Jan 2026 12:00:00 GMT"
@@ -259,6 +272,7 @@ def test_a_published_page_is_as_old_as_its_flip(served, client):
             assert response.status_code == status
 
 
+@pytest.mark.usefixtures("all_files")
 def test_a_head_of_robots_txt_is_made_without_a_body(rf):
     """The test client would cut one off."""
     assert views.text_file(rf.head("/robots.txt"), "robots.txt").content == b""
@@ -299,6 +313,7 @@ def answers(client: Client, url: str, coding: str) -> list[Any]:
     return [(it.content, dict(it.headers)) for it in responses]
 
 
+@pytest.mark.usefixtures("all_files")
 class TestMiddleware:
     def test_no_view_of_ours_requires_a_login(self):
         """Views for monitors, which decide by themselves, are among them."""
@@ -339,3 +354,98 @@ class TestMiddleware:
         assert read_index(client.get("/sitemap.xml").content)
         assert client.get(PAGE).status_code == 200
         assert seen == []
+
+
+class Products(Sitemap):
+    limit = 4
+
+    def items(self):
+        return Product.objects.order_by("pk")
+
+
+def moved(client, path: str) -> str:
+    """Return where an old URL leads."""
+    response = client.get(path)
+    assert response.status_code == 301
+    return str(response["Location"])
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("is_built", [False, True])
+def test_each_old_page_leads_to_its_rows(sections, client, is_built):
+    """Live, and once it is built; the first one also without a number."""
+    make_products(10)
+    sections.register("products", Products)
+    if is_built:
+        build_fully()
+    for number in (1, 2, 3):
+        path = moved(client, f"/sitemap-products.xml?p={number}")
+        first = (number - 1) * 4
+        assert locs(client.get(path).content) == product_urls(
+            range(first, min(first + 4, 10))
+        )
+    response = client.get("/sitemap-products.xml")
+    assert response["Location"] == "/sitemap-products-1.xml"
+    assert response["Cache-Control"] == "public, max-age=600"
+
+
+@pytest.mark.database
+def test_rows_are_counted_over_pages_that_split_and_merged(shop, client):
+    """In the order of their keys, by one query."""
+    shop(12, 2)
+    pages = Page.objects.of("default", "products")
+    pages.filter(number=1).update(number=9)
+    pages.filter(number=3).update(entries=49_996)
+    for old, new in {1: 9, 2: 4}.items():
+        with CaptureQueriesContext(connection) as queries:
+            path = moved(client, f"/sitemap-products.xml?p={old}")
+        assert len(without_savepoints(queries)) == 1
+        assert path == f"/sitemap-products-{new}.xml"
+    assert client.get("/sitemap-products.xml?p=3").status_code == 404
+
+
+@pytest.mark.database
+def test_a_page_of_a_section_with_a_number_in_its_name(sections, client):
+    """It looks like a page, but no section has the rest of the name."""
+    make_products(1)
+    sections.register("news-2024", Products)
+    assert moved(client, "/sitemap-news-2024.xml") == "/sitemap-news-2024-1.xml"
+    assert client.get("/sitemap-news-2025.xml").status_code == 404
+    assert client.get("/sitemap-news-2024.xml.gz").status_code == 404
+
+
+@pytest.mark.database
+def test_the_index_takes_no_notice_of_a_page(sections, client):
+    """Many projects had one sitemap at that URL."""
+    make_products(1)
+    sections.register("products", Products)
+    first, second = client.get("/sitemap.xml"), client.get("/sitemap.xml?p=2")
+    assert first["ETag"] == second["ETag"]
+    assert first.content == second.content
+
+
+@pytest.mark.database
+def test_another_pattern_leads_there_by_the_redirect_of_the_guide(
+    sections, client, settings
+):
+    """With the number of the page."""
+    settings.ROOT_URLCONF = __name__
+    make_products(5)
+    sections.register("products", Products)
+    response = client.get("/maps/products.xml?p=2", follow=True)
+    assert response.redirect_chain == [
+        ("/sitemap-products.xml?p=2", 301),
+        ("/sitemap-products-2.xml", 301),
+    ]
+    assert locs(response.content) == product_urls([4])
+
+
+urlpatterns = [
+    path(
+        "maps/<section>.xml",
+        RedirectView.as_view(
+            pattern_name="sitemaps_plus:moved", query_string=True, permanent=True
+        ),
+    ),
+    path("", include("tests.support.urls")),
+]

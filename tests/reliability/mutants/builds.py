@@ -168,7 +168,7 @@ def no_savepoint(savepoint, alias):
 
 @mutant(
     "django.db.transaction:on_commit",
-    "tests/reliability/test_save_faults.py::test_a_save_goes_on[built-raising_executor]",
+    "tests/reliability/test_save_safety.py::test_a_save_goes_on[built-raising_executor]",
 )
 def commit_hook_not_robust(on_commit, function, using=None, robust=False):
     """robust=False: what a wake-up raises reaches the user's commit."""
@@ -279,16 +279,14 @@ def removed_urls_forgotten(diff, *args):
 
 @mutant(
     "sources.columns:is_passing",
-    "tests/integration/building/test_failing_sources.py::TestRow",
+    "tests/integration/building/test_failures.py::TestRow",
 )
 def row_left_out_for_an_outage(is_passing, error):
     """A row is left out because the database disappeared while it was rendered."""
     return False
 
 
-@mutant(
-    "core.xml:drop_illegal", "tests/unit/core/test_documents_are_valid.py", is_slow=True
-)
+@mutant("core.xml:drop_illegal", "tests/unit/core/test_documents.py", is_slow=True)
 def control_characters_kept(drop_illegal, text):
     """Characters that XML forbids are written."""
     return text

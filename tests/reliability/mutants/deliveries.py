@@ -8,14 +8,15 @@ from .planting import mutant
 
 _NOTIFICATIONS = "tests/integration/notifications"
 _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
-_QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _ROWS = "models.deliveries:DeliveryQuerySet"
 _HOST = "models.deliveries:EngineHost"
 _SUBMITTER = "notifications.submit:Submitter"
 _TELLING = "tests/integration/building/plan/test_signals_sent.py::TestUrlsChanged"
 
 
-@mutant(f"{_ROWS}.claim", f"{_QUEUE}::test_killed_between_request_and_note_tells_again")
+@mutant(
+    f"{_ROWS}.claim", f"{_DELIVERING}::test_killed_between_request_and_note_tells_again"
+)
 def sent_before_it_is_sent(claim, rows, most):
     """A delivery counts as sent before it is sent."""
     from django.db.models import F
@@ -39,7 +40,7 @@ def publication_deleted_first(relay, publication):
 
 @mutant(
     "notifications.url_changes:_relay",
-    f"{_NOTIFICATIONS}/test_queue.py::test_what_a_publication_changed",
+    f"{_DELIVERING}::test_what_a_publication_changed",
 )
 def one_large_transaction(relay, publication):
     """All that a publication changed is queued in one transaction."""
@@ -49,7 +50,7 @@ def one_large_transaction(relay, publication):
         return list(relay(publication))
 
 
-@mutant(f"{_ROWS}._settle", f"{_QUEUE}::test_a_sleeper_notes_nothing")
+@mutant(f"{_ROWS}._settle", f"{_DELIVERING}::test_a_sleeper_notes_nothing")
 def acknowledged_without_token(settle, manager, rows, **fields):
     """A delivery is acknowledged without its token: the lease is not fenced."""
     for row in rows:
@@ -57,7 +58,7 @@ def acknowledged_without_token(settle, manager, rows, **fields):
     settle(manager, rows, **fields)
 
 
-@mutant(f"{_HOST}.renew", f"{_QUEUE}::test_a_sleeper_tells_nothing_more")
+@mutant(f"{_HOST}.renew", f"{_DELIVERING}::test_a_sleeper_tells_nothing_more")
 def lost_lease_not_noticed(renew, host):
     """An engine is notified by a process that has lost its lease."""
     return True
@@ -65,7 +66,7 @@ def lost_lease_not_noticed(renew, host):
 
 @mutant(
     "models.deliveries:EngineHostQuerySet.claim",
-    f"{_QUEUE}::test_only_one_tells_an_engine_of_a_host",
+    f"{_DELIVERING}::test_only_one_tells_an_engine_of_a_host",
 )
 def two_at_once(claim, hosts, site, engine, host):
     """Two processes notify one engine at once."""
@@ -73,14 +74,14 @@ def two_at_once(claim, hosts, site, engine, host):
     return claim(hosts, site, engine, host)
 
 
-@mutant(f"{_HOST}.release", f"{_QUEUE}::test_a_sleeper_does_not_let_others_in")
+@mutant(f"{_HOST}.release", f"{_DELIVERING}::test_a_sleeper_does_not_let_others_in")
 def claim_of_another_released(release, host):
     """A process releases the claim of another."""
     host.refresh_from_db(fields=["token"])
     release(host)
 
 
-@mutant(f"{_HOST}.free_at", f"{_QUEUE}::test_a_call_does_not_wait_for_another")
+@mutant(f"{_HOST}.free_at", f"{_DELIVERING}::test_a_call_does_not_wait_for_another")
 def taken_engine_asked_again(free_at, host):
     """A process that finds an engine taken asks again and again."""
     return host.not_before
@@ -88,14 +89,14 @@ def taken_engine_asked_again(free_at, host):
 
 @mutant(
     f"{_SUBMITTER}._interval",
-    f"{_QUEUE}::TestTimes::test_the_same_url_is_told_again_only_after_a_while",
+    f"{_DELIVERING}::TestTimes::test_the_same_url_is_told_again_only_after_a_while",
 )
 def submitted_again_at_once(interval, submitter):
     """What was submitted a moment ago is submitted again at once."""
     return timedelta(0)
 
 
-@mutant(f"{_ROWS}._settle", f"{_QUEUE}::TestChangesThatCome")
+@mutant(f"{_ROWS}._settle", f"{_DELIVERING}::TestChangesThatCome")
 def change_during_a_request_lost(settle, manager, rows, **fields):
     """A change during a request counts as submitted."""
     from django.db.models import F
@@ -105,7 +106,7 @@ def change_during_a_request_lost(settle, manager, rows, **fields):
     settle(manager, rows, **fields)
 
 
-@mutant(f"{_ROWS}.want", f"{_QUEUE}::TestChangesThatCome")
+@mutant(f"{_ROWS}.want", f"{_DELIVERING}::TestChangesThatCome")
 def change_during_a_request_not_counted(want, rows, site, engine, targets, *args, **kw):
     """A change of a URL that waits already is not counted."""
     from django.db.models import F
@@ -116,7 +117,7 @@ def change_during_a_request_not_counted(want, rows, site, engine, targets, *args
     waiting.filter(pk__in=ids).update(wanted=F("wanted") - 1)
 
 
-@mutant(f"{_ROWS}.want", f"{_QUEUE}::TestChangesThatCome")
+@mutant(f"{_ROWS}.want", f"{_DELIVERING}::TestChangesThatCome")
 def put_off_by_every_change(want, rows, site, engine, targets, *args, **kwargs):
     """Changes that never end put a request off for ever."""
     from django.utils import timezone

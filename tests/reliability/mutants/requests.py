@@ -14,9 +14,9 @@ _HTTP = "notifications.http"
 _EGRESS = "tests/reliability/test_egress.py"
 _FORBIDDEN = f"{_EGRESS}::test_forbidden_urls_connect_to_nobody"
 _MEMORY = f"{_EGRESS}::test_nobody_fills_our_memory"
-_LEAKS = "tests/unit/notifications/test_secrets.py"
+_LEAKS = "tests/unit/notifications/test_http.py"
 _ANSWERS = f"{_LEAKS}::test_nothing_leaks_whatever_a_server_answers"
-_SHOWN = "tests/unit/notifications/test_secrets.py::TestShowing"
+_SHOWN = "tests/unit/notifications/test_http.py::TestShowing"
 _QUOTED = (
     "tests/reliability/test_secrets.py::test_options_that_cannot_work_are_not_quoted"
 )

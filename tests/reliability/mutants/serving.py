@@ -121,7 +121,7 @@ def long_header_read_whole(most):
 
 @mutant(
     "models.sections:MISSING_GRACE",
-    "tests/integration/building/test_index.py"
+    "tests/integration/building/test_build.py"
     "::TestMissing::test_an_index_that_is_rendered_meanwhile_lists_it",
 )
 def missing_section_forgotten_at_once(grace):

@@ -8,9 +8,8 @@ _VERSIONS = "tests/integration/tracking/test_versions.py"
 _BUILDS = f"{_VERSIONS}::TestWhoBuilds"
 _AGAIN = f"{_VERSIONS}::TestComparedOnceMore"
 _TOLD = f"{_VERSIONS}::TestWhatIsTold"
-_VALUES = "tests/integration/tracking/test_fingerprint.py"
-_FAILING = "tests/integration/building/test_failing_sources.py::TestPages"
-_POISON = "tests/integration/building/test_failing_sources.py::TestPoison"
+_FAILING = "tests/integration/building/test_failures.py::TestPages"
+_POISON = "tests/integration/building/test_failures.py::TestPoison"
 _CLOCKS = "tests/integration/diagnostics/test_dashboard.py::TestClocks"
 _ROLLING = "tests/reliability/test_rolling_deploys.py"
 
@@ -66,14 +65,14 @@ def edit_before_a_deploy_announces_its_page(mark_all, section, **named):
 
 @mutant(
     "tracking.deploys:_query_words",
-    f"{_VALUES}::test_values_from_rows_are_no_part_of_the_fingerprint",
+    f"{_VERSIONS}::test_values_from_rows_are_no_part_of_the_fingerprint",
 )
 def values_are_part_of_the_fingerprint(query_words, queryset):
     """A change of the rows that a query was made of is taken for a deploy."""
     return str(queryset.query)
 
 
-@mutant("sources.shapes:is_time", f"{_VALUES}::test_which_values_differ")
+@mutant("sources.shapes:is_time", f"{_VERSIONS}::test_which_values_differ")
 def time_is_a_value(is_time, value):
     """A query by the present time has all pages compared in each build."""
     return False
@@ -81,7 +80,7 @@ def time_is_a_value(is_time, value):
 
 @mutant(
     "tracking.deploys:note_values",
-    f"{_VALUES}::test_a_change_of_them_is_found_by_the_next_build_and_announced",
+    f"{_VERSIONS}::test_a_change_of_them_is_found_by_the_next_build_and_announced",
 )
 def changed_values_forgotten(note_values, section, values):
     """Rows that a query names by their keys come and go unnoticed."""
