@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from statistics import median
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery, Sum
@@ -175,6 +176,9 @@ class EngineStatus:
     resting: int = 0
     dead: int = 0  # targets that it rejected
     sent_at: datetime | None = None  # of the last notification
+    #: Seconds from a change to its acceptance: the median of the last 100 of a host,
+    #: where that is longest.
+    delay: float | None = None
     oldest: datetime | None = None  # of the oldest change that waits
     parked: dict[str, str] = field(default_factory=dict)  # hosts, and why
     failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
@@ -224,6 +228,8 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
 def _fill_host(status: EngineStatus, host: EngineHost) -> None:
     moments = filter(None, (status.sent_at, host.sent_at))
     status.sent_at = max(moments, default=None)
+    if host.delays:
+        status.delay = max(status.delay or 0, median(host.delays))
     lease = get_settings().lease
     if host.token and host.claimed_at and host.claimed_at > timezone.now() - lease:
         status.is_busy = True

@@ -164,6 +164,7 @@ class Migration(migrations.Migration):
                 ("parked_reason", models.TextField(blank=True)),
                 ("error", models.TextField(blank=True)),
                 ("sent_at", models.DateTimeField(null=True)),
+                ("delays", models.JSONField(default=list)),
             ],
             options={
                 "abstract": False,

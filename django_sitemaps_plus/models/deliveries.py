@@ -312,6 +312,8 @@ class EngineHost(Row):
     parked_reason = models.TextField(blank=True)  # why nothing is submitted
     error = models.TextField(blank=True)  # of the last request
     sent_at = models.DateTimeField(null=True)
+    #: Seconds from the change to the acceptance of the last targets, the newest last.
+    delays = models.JSONField(default=list)
 
     objects = EngineHostQuerySet.as_manager()
 

@@ -29,6 +29,9 @@ logger = logging.getLogger(__name__)
 #: Requests in a row, before the next host has its turn.
 MAX_REQUESTS = 200
 
+#: Targets whose delays are kept.
+MAX_DELAYS = 100
+
 
 @dataclass(slots=True)
 class DeliveryReport:
@@ -111,7 +114,10 @@ class Submitter:
         Delivery.objects.accept(rows, now + self._interval())
         batch = backoff.batch_after_success(self.host.batch, self.engine.max_batch)
         self.figures[Figure.Kind.ACCEPTED] += len(rows)
-        self.host.note(failures=0, rejections=0, error="", sent_at=now, batch=batch)
+        waited = [round((now - it.changed_at).total_seconds(), 1) for it in rows]
+        delays = [*self.host.delays, *waited][-MAX_DELAYS:]
+        done = {"failures": 0, "rejections": 0, "error": "", "sent_at": now}
+        self.host.note(**done, batch=batch, delays=delays)
         self.report.sent += len(rows)
         self.blamed = 0
         self._log(logging.INFO, "engine_notified", "%s accepted %s targets", len(rows))

@@ -155,7 +155,7 @@ def test_an_engine_says_each_number():
     deliver("c", changed_at=ago[8], sent=1)
     deliver("d", dead_since=now, error="no such URL")
     know("a.example", parked_reason="the key is wrong", sent_at=ago[6])
-    know("b.example", failures=2, error="it is down", sent_at=ago[5])
+    know("b.example", failures=2, error="it is down", sent_at=ago[5], delays=[9, 4, 5])
     # An hour counts as long as a part of it is within the last day.
     for hours, value in ((1, 3), (24.5, 20), (25.1, 100)):
         accept(hours, value)
@@ -165,8 +165,8 @@ def test_an_engine_says_each_number():
     assert (it.oldest, it.sent_at, it.error) == (ago[3], ago[5], "no such URL")
     assert it.parked == {"a.example": "the key is wrong"}
     assert it.failing == {"b.example": "it is down"}
-    assert (it.accepted, it.failed) == (23, 4)
-    assert (other.engine, other.accepted) == ("two", 0)
+    assert (it.accepted, it.failed, it.delay) == (23, 4, 5)
+    assert (other.engine, other.accepted, other.delay) == ("two", 0, None)
 
 
 def test_only_claims_that_live_are_at_work():

@@ -411,6 +411,13 @@ class TestFigures:
         notify_engines()
         assert self.figures() == {"failed": 4, "accepted": 3}
 
+    def test_delays_are_those_of_the_last_targets(self, clock, monkeypatch):
+        monkeypatch.setattr(submit, "MAX_DELAYS", 2)
+        clock.forward(seconds=40)
+        notify_engines()
+        [host] = EngineHost.objects.all()
+        assert [int(it) for it in host.delays] == [40, 40]
+
     def test_what_was_submitted_counts_when_the_next_request_ends_the_process(
         self, monkeypatch
     ):
