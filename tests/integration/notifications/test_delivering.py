@@ -416,7 +416,7 @@ class TestFigures:
         clock.forward(seconds=40)
         notify_engines()
         [host] = EngineHost.objects.all()
-        assert [int(it) for it in host.delays] == [40, 40]
+        assert [int(it) for it in host.delays] == [90, 90]
 
     def test_what_was_submitted_counts_when_the_next_request_ends_the_process(
         self, monkeypatch
