@@ -18,7 +18,7 @@ from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
-from django_sitemaps_plus.models.base import as_django_errors
+from django_sitemaps_plus.models.base import as_django_errors, atomic
 from django_sitemaps_plus.models.claims import BATCH_PAGES, UNTRIED
 from django_sitemaps_plus.models.sections import is_well, take_namespace, take_origin
 from django_sitemaps_plus.outages import in_one_line
@@ -258,6 +258,10 @@ def _report(
         report.hold_reason = row.hold_reason
         # A page that the guard holds at first is rendered again.
         report.problems = [*dict.fromkeys(report.problems)]
+        if is_peak_old(row):
+            with atomic():
+                Section.objects.lock([row.pk])
+                Section.objects.recount(row.pk)  # somebody may have edited rows
         if is_asked or report.rendered or is_peak_old(row):
             report.read_totals(row)
             if build.is_through:  # marked since then, it is for the next build

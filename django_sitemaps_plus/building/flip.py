@@ -85,8 +85,9 @@ def point(
 ) -> bool:
     """Set the pointer of one claimed page, inside a transaction of the caller's.
 
-    The token is the fence: a builder that lost its claim changes nothing. ``is_again``
-    has the page built once more. The other fields get another value than usual.
+    The token is the fence: a builder that lost its claim changes nothing; nor does one
+    that read the page before another flip. ``is_again`` has the page built once more.
+    The other fields get another value than usual.
     """
     # Reset this for the next change. A new plan is announced as a whole.
     fields = {**pointer(page, new, now), "announce": page.state != State.NEXT}
@@ -101,6 +102,7 @@ def point(
         page=page.pk,
         token=page.token,
         version=page.wanted,
+        known=page.built,
         first=page.low,
         end=page.high,
         **{**fields, **others},

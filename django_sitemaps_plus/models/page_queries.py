@@ -157,12 +157,13 @@ class PageQueries(PageClaimQuerySet[M]):
         page: Any,
         token: Any,
         version: Any,
+        known: Any,
         first: Any,
         end: Any,
         **fields: Any,
     ) -> Update:
-        """Set the pointer of a page, if its claim holds and its range is the same."""
-        mine = self.filter(pk=page, token=token, built__lt=version)
+        """Set the pointer of a page that is as its builder, who claims it, knows it."""
+        mine = self.filter(pk=page, token=token, built=known, built__lt=version)
         mine = mine.filter(
             low=None if is_first else first, high=None if is_last else end
         )

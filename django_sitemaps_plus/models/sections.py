@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import Error, connections, models, transaction
-from django.db.models import Count, Exists, F, FilteredRelation, Max, OuterRef, Q, Sum
+from django.db.models import Count, Exists, F, FilteredRelation, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce
 
 from django_sitemaps_plus.conf import Site, get_site, origin_setting, own_sites
@@ -74,9 +74,8 @@ class SectionQuerySet(RowQuerySet["Section"]):
             listed_pages=Count("pk", filter=active & Q(entries__gt=0)),
             **sums,
         )
-        last = rows.filter(active).aggregate(Max("published_at"))
         totals = {name: total or 0 for name, total in found.items()}
-        self.filter(pk=section).update(published_at=last["published_at__max"], **totals)
+        self.filter(pk=section).update(**totals)
 
     def note_of_index(self, site: str, **values: Any) -> None:
         """Keep what was found out about a site, with its index."""
@@ -268,7 +267,7 @@ class Section(Row):
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
     #: Totals that flips keep, so that nobody has to read all pages. Signed, since what
-    #: somebody has damaged must not fail a flip; a new plan sets them right.
+    #: somebody has damaged must not fail a flip; they are counted anew once a day.
     planned = models.IntegerField(default=0)  # pages, also of a next plan
     listed_pages = models.IntegerField(default=0)  # served pages with entries
     # Sums over the pages that are served.

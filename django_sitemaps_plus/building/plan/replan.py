@@ -200,6 +200,7 @@ def finish_replan(section: OpenSection) -> bool:
         new = row.pages.filter(pk__in=[page.pk for page in coming])
         new.update(state=State.ACTIVE, announce=True)
         Section.objects.recount(row.pk)
+        Section.objects.filter(pk=row.pk).update(published_at=Now())
 
         # Changes that are marked, and not in the old pages, may be in the new ones,
         # which then stay as they are when they are built again: announce them now, as

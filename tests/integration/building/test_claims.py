@@ -18,7 +18,8 @@ from django.db.models.functions import Concat, Now
 
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.store import BuiltPage
+from django_sitemaps_plus.building.flip import flip
+from django_sitemaps_plus.building.store import BuiltPage, Result, build_page
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import (
     MAX_ATTEMPTS,
@@ -33,11 +34,13 @@ from django_sitemaps_plus.models.base import TRIES
 from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
 from django_sitemaps_plus.storage import read_object
 from django_sitemaps_plus.tracking.locating import mark_all, mark_keys
+from tests.reliability.tools.shop import wrong_totals
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -122,6 +125,34 @@ class TestTwoBuilders:
         thread.join(HANG)
         assert [counts["products"].rendered for counts in reports] == [3]
         assert build().problems == []
+
+    def test_a_page_that_was_read_before_another_flip_is_built_anew(
+        self, shop, monkeypatch
+    ):
+        """Its claim holds, and what it knows of the page is no longer so."""
+        section = shop(30)
+        Product.objects.filter(slug="product-00003").delete()
+        pages = section.pages.filter(number=1)
+        pages.update(wanted=F("wanted") + 1)
+        results = [
+            Result(it, build_page(it, open_section(section)))
+            for it in Page.objects.claim([section.pk])
+        ]
+        end_leases()
+        pages.update(wanted=F("wanted") + 1)
+        free, read = PageQuerySet.free, []
+
+        def late(self: Any, *args: Any, **options: Any) -> Any:
+            found = free(self, *args, **options)
+            if not read:
+                read.append(found)
+                assert flip(results) == results
+            return found
+
+        monkeypatch.setattr(PageQuerySet, "free", late)
+        work([section.pk])
+        assert not section.pages.dirty().exists()
+        assert wrong_totals() == []
 
     def test_a_split_that_came_too_late_gives_up_its_claim(self, shop, monkeypatch):
         """Its page is taken anew at once, and nobody waits for the end of its lease."""

@@ -143,7 +143,7 @@ class TestStorage:
             for _ in range(MAX_ATTEMPTS + 1):
                 with pytest.raises(StoreError):
                     build_fully()
-        words = "To be tried again soon: 3. .*No space left on device"
+        words = "Pages to be tried again soon: 3. .*No space left on device"
         with pytest.raises(CommandError, match=words):
             run("sitemap_status")
         assert not Page.objects.parked().exists()

@@ -68,6 +68,10 @@ def make_page(section: Section, number: int, **fields: Any) -> None:
     usual = {"built": 1, "entries": 1}
     Page.objects.create(section=section, number=number, **usual | fields)
     Section.objects.recount(section.pk)
+    rows = Section.objects.filter(pk=section.pk)
+    if moment := fields.get("published_at"):
+        latest = [it for it in (moment, rows.get().published_at) if it is not None]
+        rows.update(published_at=max(latest))
 
 
 def deliver(target: str, site: str = "shop", **fields: Any) -> None:

@@ -59,7 +59,6 @@ class TestSections:
         """Have six pages of an hour ago; no number of theirs is equal to another."""
         now = timezone.now().replace(microsecond=0)
         monkeypatch.setattr("django.utils.timezone.now", lambda: now)
-        pages.update(published_at=now - timedelta(hours=1))
         pages.filter(number__lte=4).update(wanted=9)
         pages.filter(number=1).update(attempts=MAX_ATTEMPTS, error="it broke")
         pages.filter(number__in=[3, 4]).update(hold=Hold.HELD)
@@ -68,7 +67,10 @@ class TestSections:
         pages.filter(number=2).update(changed_at=now - timedelta(seconds=100))
         [section] = Section.objects.filter(name="products")
         Section.objects.recount(section.pk)
-        Section.objects.update(schedule_checked_at=now - timedelta(seconds=50))
+        Section.objects.update(
+            schedule_checked_at=now - timedelta(seconds=50),
+            published_at=now - timedelta(hours=1),
+        )
         for key in "12345":
             at = now - timedelta(seconds=int(key))
             Change.objects.create(section="products", kind="key", low=key, at=at)

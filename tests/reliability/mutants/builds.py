@@ -354,6 +354,17 @@ def state_of_the_claim_counted(read_announce, pages):
         page.state = state
 
 
+@mutant(
+    "building.flip:point",
+    "tests/integration/building/test_claims.py::TestTwoBuilders::"
+    "test_a_page_that_was_read_before_another_flip_is_built_anew",
+)
+def flip_of_a_page_read_before_another(point, page, *args, **kwargs):
+    """A flip counts from what a page was before the last flip."""
+    page.refresh_from_db(fields=["built"])
+    return point(page, *args, **kwargs)
+
+
 @mutant("building.plan.merge:add_totals", _SWEEP, is_slow=True)
 def merge_not_counted(add_totals, flips):
     """The totals of a section keep what a merge has retired."""
