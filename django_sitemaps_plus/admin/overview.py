@@ -35,7 +35,9 @@ from django_sitemaps_plus.diagnostics.status import (
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Worker
+from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.site_urls import index_url
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
@@ -189,8 +191,11 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     state, words = "ok", list[str]()
     try:
         executor = get_executor()
-        there = [last_seen(it) for it in Worker.objects.seen() if it.is_there]
-        if not executor.is_listening:
+        seen = Worker.objects.seen()
+        there = [last_seen(it) for it in seen if it.is_there]
+        if gone := [last_seen(it) for it in seen if it.is_missed]:
+            state, words = "error", gone
+        elif not executor.is_listening:
             none = _("No workers: commands alone build and notify.")
             state, words = ("ok", there) if there else ("warning", [none])
         elif (faults := executor.worker_faults()) is None:
@@ -285,6 +290,11 @@ def _told(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
         return "warning", _("Engines are not notified: %s") % status.silence
     if failing := [it.engine for it in status.engines if it.failing]:
         return "warning", _("Tried again after a failure: %s") % ", ".join(failing)
+    with in_force(status.site):
+        lacking = [str(it.name) for it in broken_engines()]  # a worker may have its key
+    if lacking:
+        words = _("Not known of those that this process cannot use: %s")
+        return "unknown", words % ", ".join(lacking)
     accepted = sum([it.accepted for it in status.engines])
     return "ok", _("Accepted in 24 hours: %s") % floatformat(accepted, "g")
 

@@ -19,15 +19,23 @@ from django.db.models import Model, QuerySet
 from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, site_at
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
-from django_sitemaps_plus.sources import ModelSource, Route, Source, Tally, reader_of
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    Route,
+    Source,
+    Tally,
+    reader_of,
+    surroundings,
+)
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import (
     declarations_of,
@@ -225,11 +233,23 @@ def rows_at(source: Source, rows: ModelSource, urls: Iterable[str]) -> list[Any]
             location = routed and routed.location
     codes = languages_of(rows)
     versions = [in_language(location, code) for code in codes] or [location]
-    for url, version in product(urls, versions):
-        with suppress(Resolver404, ValueError, ValidationError, FieldError):
-            values = _values(version, url)
-            if values and (found := list(every_row(rows).filter(**values)[:10])):
-                return found
+    # Names may be annotations of the listed rows; and a unique field names a row whose
+    # URL was another.
+    for looked, is_unique in (
+        (every_row, False),
+        (listed_rows, False),
+        (every_row, True),
+    ):
+        for url, version in product(urls, versions):
+            with suppress(Resolver404, ValueError, ValidationError, FieldError):
+                asked = [_values(version, url)]
+                if is_unique:
+                    names = {it.name for it in rows.model._meta.fields if it.unique}
+                    names |= {"pk"}
+                    asked = [{k: v} for k, v in asked[0].items() if k in names]
+                for values in filter(None, asked):
+                    if found := list(looked(rows).filter(**values)[:10]):
+                        return found
     return []
 
 
@@ -245,6 +265,25 @@ def _values(location: Any, url: str) -> dict[str, Any]:
         return {}
     fields = location.arguments.items()
     return {it: arguments[name] for name, it in fields if isinstance(it, str)}
+
+
+def where_it_leads(url: str, site: Site) -> str:
+    """Return what the project has at a URL of no row that a section knows."""
+    if site_at(url, site) is None:
+        words = _("It is not on %s, and sitemaps list nothing else.")
+        return words % site.origin
+    with surroundings(site):
+        try:
+            found = match_of(url) or ("", {})
+        except Resolver404:
+            found = None
+    if found is None:
+        return _("The site has no page at this address.")
+    words = _(
+        "The site has a page at this address, but no section has a row for it (view "
+        "%(view)s, %(values)s)."
+    )
+    return words % {"view": found[0], "values": found[1]}
 
 
 class _Rows(ModelSource):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
@@ -14,12 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from django.db.models import Model
-from django.urls import Resolver404
 from django.utils import timezone
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
-from django_sitemaps_plus.conf import Site, own_sites, site_at
+from django_sitemaps_plus.conf import Site, own_sites
 from django_sitemaps_plus.core.entry_lines import (
     head,
     head_of,
@@ -30,7 +29,7 @@ from django_sitemaps_plus.core.entry_lines import (
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.core.xml import escape
-from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import Delivery, Exclusion, Page, Section
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications import Takes
@@ -38,7 +37,7 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.sources import ModelSource, Source, Tally, surroundings
+from django_sitemaps_plus.sources import ModelSource, Source, Tally
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
@@ -46,7 +45,7 @@ from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
-from .advice import as_model_source, match_of, rows_at
+from .advice import as_model_source, rows_at, where_it_leads
 from .conditions import plainly, reasons_of
 from .requests import command_for
 
@@ -93,6 +92,11 @@ class Explanation:
     def is_listed(self) -> bool:
         """Whether the URL itself is listed."""
         return any(listing.url == self.url for listing in self.listings)
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the next build takes it off the pages that list it."""
+        return bool(self.listings and self.rows) and all(it.reasons for it in self.rows)
 
 
 #: Pages of a section that are read where no row leads to one.
@@ -145,7 +149,7 @@ def explain_url(
     for name in registry:
         _add(found, open_section(name, site), find, forms, viewer)
     if not found.listings and not found.rows and found.is_whole:
-        found.notes.append(_where_it_leads(found.url, site))
+        found.notes.append(where_it_leads(found.url, site))
     found.engines = _answers(found.url, site)
     return found
 
@@ -278,6 +282,13 @@ def _search(
             found.notes.append(words % section.name)
             break
         searched += 1
+        if document is None:
+            found.is_whole = False
+            words = _(
+                "The file of page %(page)s of section %(section)r cannot be read."
+            )
+            found.notes.append(words % {"page": page.number, "section": section.name})
+            continue
         for line in lines_of(urls, document):
             entry = Listing(
                 url=urls[head(line)],
@@ -305,9 +316,10 @@ def _search(
 
 def _documents(
     section: OpenSection, leads: dict[Any, Lead], *, is_whole: bool
-) -> Iterator[tuple[Page, bytes]]:
+) -> Iterator[tuple[Page, bytes | None]]:
     """Yield the pages that own some rows, or the first of all, with their documents.
 
+    None stands for one that is lost.
     Those of a section that is served live are rendered, as a whole or as far as they
     have the rows.
     """
@@ -321,7 +333,10 @@ def _documents(
         if space is not None:
             pages = pages.filter(pk__in=locate(row, space, keys).pages)
         for page in pages[:MAX_PAGES]:
-            yield page, read_document(page.object)
+            document = None
+            with suppress(StoreError):
+                document = read_document(page.object)
+            yield page, document
         return
     plan = live_plan(section)
     ranges = plan.ranges if plan else []
@@ -355,24 +370,6 @@ def _delay(name: str, site: Site) -> str:
         return _("it waits for a build: run %s") % command
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command
-
-
-def _where_it_leads(url: str, site: Site) -> str:
-    if site_at(url, site) is None:
-        words = _("It is not on %s, and sitemaps list nothing else.")
-        return words % site.origin
-    with surroundings(site):
-        try:
-            found = match_of(url) or ("", {})
-        except Resolver404:
-            found = None
-    if found is None:
-        return _("The site has no page at this address.")
-    words = _(
-        "The site has a page at this address, but no section has a row for it (view "
-        "%(view)s, %(values)s)."
-    )
-    return words % {"view": found[0], "values": found[1]}
 
 
 def _answers(url: str, site: Site) -> dict[str, str]:

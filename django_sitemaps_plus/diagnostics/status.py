@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from statistics import median
 from typing import Any
 
@@ -28,7 +29,11 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.pages import damaged_pages
+from django_sitemaps_plus.models.pages import (
+    damaged_among,
+    damaged_pages,
+    noted_pages,
+)
 from django_sitemaps_plus.models.sections import TOTALS
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -86,12 +91,17 @@ class SectionStatus:
         return self.planned - self.dirty
 
 
-def section_status(*sites: Site) -> list[SectionStatus]:
+def section_status(
+    *sites: Site, lost: Collection[int] | None = None
+) -> list[SectionStatus]:
     """Return how every section of sites is that is registered or has pages, by name.
 
-    By three queries, and one more for each further database that has changes.
+    By three queries, one more for each further database that has changes, and one for
+    the pages that are lost, unless they are given.
     """
-    rows = {(row.pop("site"), row.pop("name")): row for row in _section_rows(sites)}
+    lost = damaged_pages() if lost is None else lost
+    found_rows = _section_rows(sites, lost)
+    rows = {(row.pop("site"), row.pop("name")): row for row in found_rows}
     planned = {key for key, row in rows.items() if row["planned"]}
     found = []
     for site in sites:
@@ -127,7 +137,9 @@ def age_of(moment: datetime) -> float:
     return (timezone.now() - moment).total_seconds()
 
 
-def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
+def _section_rows(
+    sites: Collection[Site], damaged: Collection[int]
+) -> list[dict[str, Any]]:
     """Return totals of sections, and sums over their pages that are to be built."""
     active = Q(work__state=State.ACTIVE)
     # Pages of the next plan count as well, which waits for them.
@@ -136,8 +148,8 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
     failed = planned & ~is_parked("work__") & ~Q(work__error="")
     claimed = planned & Q(work__claimed_at__gte=Now() - get_settings().lease)
     claimed &= ~Q(work__token="")
-    damaged = Page.objects.filter(section=OuterRef("pk"), pk__in=damaged_pages())
-    lost = damaged.active().values("section").annotate(number=Count("pk"))
+    served = Page.objects.active().filter(section=OuterRef("pk"), pk__in=damaged)
+    lost = served.values("section").annotate(number=Count("pk"))
     # A removed section keeps its row, for the numbers that it has used.
     names = [site.name for site in sites]
     has_more = Q(planned__gt=0) | ~Q(fault="")
@@ -343,17 +355,20 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     Each further database that has changes costs one more.
     """
     found = {site.name: SiteStatus(site=site) for site in sites}
-    for section in section_status(*sites):
-        found[section.site].sections.append(section)
     for engine in engine_status(*sites):
         found[engine.site].engines.append(engine)
     indexes = Section.objects.filter(site__in=list(found), name=INDEX)
     rows = {row.site: row for row in indexes.defer("findings")}
     pages = defaultdict[int, list[Page]](list)
-    for page in Page.objects.filter(section__in=[it.pk for it in rows.values()]):
+    wanted = Q(section__in=[it.pk for it in rows.values()])
+    if noted := noted_pages():
+        wanted |= Q(pk__in=noted)
+    for page in Page.objects.filter(wanted):
         pages[page.section_id].append(page)
-    lost, unknown = damaged_pages(), []
-    workers = Worker.objects.seen()
+    lost = damaged_among(chain.from_iterable(pages.values()))
+    for section in section_status(*sites, lost=lost):
+        found[section.site].sections.append(section)
+    unknown, workers = list[str](), Worker.objects.seen()
     try:
         registry.must_be_whole()
     except ConfigurationError as error:

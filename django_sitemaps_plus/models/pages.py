@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 from django.db import connections, models
 from django.db.models import Case, F, When
+from django.utils import timezone
 
 from django_sitemaps_plus.cache import forget, recall, remember
 from django_sitemaps_plus.conf import get_settings
@@ -158,14 +160,31 @@ def listed_pages(
 
 def note_damaged(page: Page) -> None:
     """Note that the object of a page cannot be served."""
-    noted = damaged_pages()
-    if page.pk not in noted and len(noted) < MAX_NOTED:
-        remember(_key(), noted | {page.pk}, _SECONDS)
+    noted = noted_pages()
+    if not damaged_among([page]) and len(noted) < MAX_NOTED:
+        remember(_key(), noted | {page.pk: timezone.now()}, _SECONDS)
+
+
+def noted_pages() -> dict[int, datetime]:
+    """Return when pages were noted, by their primary keys."""
+    return recall(_key(), dict) or {}
+
+
+def damaged_among(pages: Iterable[Page]) -> frozenset[int]:
+    """Return the primary keys of those that were noted, and not built since.
+
+    A build of another process, which may have no part in the cache, has mended some.
+    """
+    noted = noted_pages()
+    listed = [it for it in pages if it.pk in noted]
+    old = [it for it in listed if not it.checked_at or it.checked_at < noted[it.pk]]
+    return frozenset([it.pk for it in old])
 
 
 def damaged_pages() -> frozenset[int]:
-    """Return the primary keys of the pages that were noted."""
-    return recall(_key(), frozenset) or frozenset()
+    """Return the same of all pages."""
+    noted = noted_pages()
+    return damaged_among(Page.objects.filter(pk__in=noted)) if noted else frozenset()
 
 
 def forget_damaged() -> None:

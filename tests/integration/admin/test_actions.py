@@ -15,6 +15,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import judge
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section, Worker
+from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.diagnostics.rows import ENGINE, deliver
@@ -140,6 +141,11 @@ class TestWorkers:
     )
     def test_without_one(self, admin_client, is_seen, state, words):
         self.look(admin_client, is_seen, state, words)
+
+    def test_one_that_is_gone(self, admin_client):
+        Worker.objects.note("run_sitemaps")
+        Worker.objects.update(seen_at=timezone.now() - GONE)
+        self.look(admin_client, False, "error", "run_sitemaps was seen 1 minute ago")
 
     def look(self, client: Any, is_seen: bool, state: str, words: str) -> None:
         """Look at the page, and see what it says."""

@@ -104,7 +104,7 @@ def test_errors_have_a_direction_of_their_own(show, section):
 def test_numbers_and_times_are_as_readers_write_them(show, section):
     """Those that scripts and bars of progress read have no separators."""
     now = timezone.now()
-    section.pages.update(published_at=now - timedelta(days=3))
+    Section.objects.update(published_at=now - timedelta(days=3))
     Section.objects.recount(section.pk)
     section.pages.filter(number=999).update(token="a" * 32, claimed_at=now)
     page = show(DASHBOARD, "de")

@@ -13,6 +13,8 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.http import HttpResponse
+from django.urls import path
 from django.utils import timezone
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
@@ -24,6 +26,7 @@ from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.models import Change, Delivery, Exclusion, Page, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.storage import delete_object
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.faults import fail_queries
@@ -38,6 +41,7 @@ from tests.support.shop import (
 from tests.support.testapp.models import Author, Book, Cafe, Label, Place, Product
 
 from .rows import ENGINE
+from .test_doctor import urlconf
 
 ORIGIN = "https://example.com"
 URL = f"{ORIGIN}/products/product-00003/"
@@ -170,6 +174,49 @@ class TestListed:
         [lead] = explained("/labels/%C3%A9/").rows
         assert lead.row == "Label '/labels/é/'"
         assert lead.urls == [f"{ORIGIN}/labels/%C3%A9/"]
+
+    def test_an_annotation_leads_to_its_row(self, sections, products):
+        """Also to that of a row which the annotation says nothing of by itself."""
+
+        def get_queryset(self: Any) -> Any:
+            return Product.objects.annotate(own=F("slug"))
+
+        route = Route("product-detail", slug="own")
+        source = limited(6, location=route, get_queryset=get_queryset)
+        sections.register("products", source)
+        [lead] = explained(URL).rows
+        assert lead.row == f"Product {products[3].pk}"
+
+    def test_a_unique_field_leads_to_a_row_that_moved(
+        self, sections, products, settings
+    ):
+        """Its URL was another, whose number still names it."""
+        pattern = path("p/<int:pk>/<slug:slug>/", HttpResponse, name="numbered")
+        settings.ROOT_URLCONF = urlconf(pattern)
+        route = Route("numbered", pk="pk", slug="slug")
+        sections.register("products", limited(6, location=route))
+        found = explained(f"/p/{products[3].pk}/former/")
+        [lead] = found.rows
+        assert lead.urls == [f"{ORIGIN}/p/{products[3].pk}/product-00003/"]
+        assert [it.url for it in found.listings] == lead.urls
+        assert not found.is_listed
+
+    def test_a_file_that_is_lost_hides_no_other(self, sections, products):
+        sections.register("products", type("Few", (Entries,), {"limit": 2}))
+        build_fully()
+        lost = Page.objects.get(section__name="products", number=1)
+        delete_object(lost.object)
+        found = explained(URL)
+        assert found.is_listed
+        assert not found.is_whole
+        assert "The file of page 1 of section 'products' cannot be read." in found.notes
+
+    def test_one_that_is_excluded_is_leaving(self, sections, products):
+        sections.register("products", Published)
+        build_fully()
+        assert not explained().is_leaving
+        exclude(products[3], by="ada")
+        assert explained().is_leaving
 
     @pytest.mark.parametrize("prefix", ["/en", "/de", "/fr"])
     def test_each_language_leads_to_the_row(self, sections, products, settings, prefix):

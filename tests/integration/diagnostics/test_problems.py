@@ -21,6 +21,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource
+from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.diagnostics import doctor
@@ -590,6 +591,15 @@ class TestFiles:
         build()
         assert status_ids() == health_ids() == set()
         assert "files" not in crosses()
+
+    def test_it_is_over_with_a_build_that_knows_no_note(self, client, monkeypatch):
+        """As that of another process, which has a cache of its own."""
+        assert client.get("/sitemap-products-1.xml").status_code == 200
+        assert status_ids() == {"section_damaged"}
+        with monkeypatch.context() as patch:
+            patch.setattr(settle, "damaged_pages", frozenset)
+            build(full=True)
+        assert status_ids() == health_ids() == set()
 
     def test_a_build_of_another_process_stores_them_again(self, client):
         """Also where processes share no cache, once the doctor has looked."""
