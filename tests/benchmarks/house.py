@@ -26,16 +26,16 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 28_500,
-    "files": 188,
+    "lines of the package": 29_700,
+    "files": 195,
     "most files in a folder": 21,
     "lines of the longest file": 399,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 304,
+    "functions called once": 307,
     # Functions that their module uses in one place, by a call or by handing them on.
     "private functions used once": 194,
-    "private functions used once, % of all functions": 12.2,
+    "private functions used once, % of all functions": 11.9,
     "lines that are imports, %": 10.4,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
@@ -43,10 +43,10 @@ LIMITS: dict[str, float] = {
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 381,
+    "functions that a build passes": 387,
     "files that a build passes": 68,
-    "lines of tests and support": 52_500,
-    "lines of programs of tests": 9_161,
+    "lines of tests and support": 53_750,
+    "lines of programs of tests": 9_230,
 }
 
 #: A limit can be lowered when its figure is below this share of it.
