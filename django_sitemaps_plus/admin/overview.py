@@ -254,6 +254,8 @@ def _complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
         return "warning", _("No section is registered")
     if skipped := sum([it.skipped for it in status.sections]):
         return "warning", _("Rows that are left out: %s") % floatformat(skipped, "g")
+    if dropped := sum([it.dropped for it in status.sections]):
+        return "warning", _("Values that are left out: %s") % floatformat(dropped, "g")
     if live := [it.section for it in status.sections if it.live]:
         words = _("Not known of sections that are served live: %s")
         return "unknown", words % shortened(", ".join(live))

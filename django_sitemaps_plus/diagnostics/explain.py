@@ -387,6 +387,8 @@ def _answers(url: str, site: Site) -> dict[str, str]:
         else:
             at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
             words = _("next submission at %s UTC") % at
+            if delivery.not_before <= timezone.now():
+                words = _("waits to be submitted")
             if delivery.error:
                 words = f"{words}: {delivery.error}"
         found[delivery.engine] = words

@@ -115,6 +115,21 @@ def keep(number: int) -> None:
     Product.objects.exclude(pk__in=list(first)).delete()
 
 
+@pytest.mark.parametrize(
+    ("left_out", "state", "words"),
+    [
+        ({"skipped": 2}, "warning", "Rows that are left out: 2"),
+        ({"dropped": 3}, "warning", "Values that are left out: 3"),
+        ({}, "ok", "Every row that can be listed is listed"),
+    ],
+)
+def test_what_is_left_out_is_not_complete(shop, admin_client, left_out, state, words):
+    Section.objects.filter(pk=shop().pk).update(**left_out)
+    shown = admin_client.get(reverse("admin:sitemaps_plus_dashboard_changelist"))
+    [(_, verdicts, *_)] = shown.context["sites"]
+    assert verdicts[1][1:3] == (state, words)
+
+
 class TestWorkers:
     """What the page of workers says, which asks them."""
 
