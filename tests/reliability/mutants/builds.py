@@ -336,7 +336,7 @@ def peak_of_the_day_before_forgotten(note_peak, section, total):
     type(section).objects.filter(pk=section.pk).update(earlier_peak=0)
 
 
-_TOTALS = "tests/integration/building/test_records.py::TestTotals"
+_TOTALS = "tests/integration/building/test_build.py::TestTotals"
 
 
 @mutant("building.flip:add_totals", _TOTALS)
