@@ -114,11 +114,8 @@ def _mild(is_well: bool) -> bool | None:  # it is no fault in development
 
 
 def _settings(site: Site) -> Findings:
-    found = run_checks(
-        tags=["sitemaps_plus"],
-        databases=[own_alias()],
-        include_deployment_checks=True,
-    )
+    options: Any = {"databases": [own_alias()], "include_deployment_checks": True}
+    found = run_checks(tags=["sitemaps_plus"], **options)
     messages = [it for it in found if not it.is_silenced()]
     for message in messages:
         ok = False if message.level >= ERROR or message.id == _CACHED_ROWS else None
@@ -270,7 +267,9 @@ def _cache(site: Site) -> Findings:
 
 
 def _workers(site: Site) -> Findings:
-    executor, workers = get_executor(), Worker.objects.seen()
+    executor, workers = get_executor(), list[Worker]()
+    with suppress(Error), contained():  # another probe says why
+        workers = Worker.objects.seen()
     for it in problems_of(SiteStatus(site=site, workers=workers)):
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
     there = [last_seen(it) for it in workers if it.is_there]
