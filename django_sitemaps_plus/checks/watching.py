@@ -26,6 +26,7 @@ from django_sitemaps_plus.sources import (
     related,
 )
 from django_sitemaps_plus.sources.compiling import is_expression, is_path
+from django_sitemaps_plus.sources.conditions import columns_in, moments, unfollowed
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import (
@@ -134,12 +135,43 @@ def check_query(source: ModelSource) -> Faults:
         message = f"{subject} joins {table}, and lists a row for each of its rows."
         yield warning(32, message, f"{hint} Each URL is written once.")
     yield from _tree(source, rows, page)
+    yield from _times(source, rows)
     if has_windows(page):
         yield warning(
             53,
             "it has a window function, so that each page reads all rows.",
             "To list the latest of several rows, filter by "
             "~Exists(a newer row of the same), which takes a fifteenth of the time.",
+        )
+
+
+def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
+    """Yield what of the time at which rows come and go is not, or not soon, noticed."""
+    with open_section(source, sample_site()).reading():
+        found, others = [it for it in moments(rows) if it.is_present], unfollowed(rows)
+    is_declared = source.starts or source.ends or source.max_age is not None
+    for name in () if is_declared else others:
+        yield warning(
+            48,
+            f"get_queryset() compares {name} with the present time where builds cannot "
+            "follow it: within another query or an aggregate, or beside a column.",
+            "Name the time in starts or ends, or set max_age.",
+        )
+    for moment in found:
+        if not moment.is_indexed:
+            name = ", ".join([it.target.name for it in columns_in(moment.lhs)])
+            yield warning(
+                49,
+                f"get_queryset() compares {name} with the present time, without an "
+                "index on it alone: each build of a minute reads all rows for it.",
+                "Add db_index=True, or an index that begins with it.",
+            )
+    if (source.starts or source.ends) and not found and not others:
+        yield warning(
+            50,
+            "it has starts or ends, and get_queryset() lists rows at any time.",
+            "They do not filter: add filter(publish_at__lte=timezone.now()), or the "
+            "like, to get_queryset().",
         )
 
 

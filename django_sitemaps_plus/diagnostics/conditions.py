@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from django.db.models import Field, Lookup
@@ -15,15 +15,12 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from django_sitemaps_plus.sources.conditions import Condition
+from django_sitemaps_plus.sources.conditions import Condition, is_present
 
 from .problems import shortened
 
 #: Values of a list that are named.
 MAX_VALUES = 5
-
-#: How far a time in a condition may be from the present to be taken for it.
-PRESENT = timedelta(minutes=1)
 
 #: Each lookup, with what it asks of a value.
 _ASKS = {
@@ -104,7 +101,7 @@ def _in_words(condition: Condition, row: Any) -> str:
         return ""
     is_time = name in ("lte", "gte") and isinstance(value, date)
     is_time |= name in ("lt", "gt") and isinstance(value, datetime)
-    if is_time and _is_present(wanted) and not is_negated:
+    if is_time and is_present(wanted) and not is_negated:
         is_early = name in ("lt", "lte")
         words: str = _("listed from %s") if is_early else _("listed until %s")
         words %= shown["value"]
@@ -138,13 +135,3 @@ def in_words(value: Any, field: Field[Any, Any]) -> str:
     if isinstance(value, str | int) and value in (known := dict(field.flatchoices)):
         return str(known[value])
     return shortened(repr(value) if isinstance(value, str) else str(value))
-
-
-def _is_present(moment: Any) -> bool:
-    """Return whether a condition compares with the time at which it is asked."""
-    now = timezone.now()
-    if isinstance(moment, datetime):
-        is_alike = timezone.is_aware(moment) == timezone.is_aware(now)
-        return is_alike and abs(moment - now) < PRESENT
-    today = now.date() if timezone.is_naive(now) else timezone.localdate(now)
-    return isinstance(moment, date) and moment == today

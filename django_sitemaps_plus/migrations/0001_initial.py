@@ -288,6 +288,7 @@ class Migration(migrations.Migration):
                 ("watermark", models.DateTimeField(null=True)),
                 ("window_count", models.PositiveIntegerField(default=0)),
                 ("schedule_checked_at", models.DateTimeField(null=True)),
+                ("moments", models.JSONField(default=dict)),
                 ("peak", models.PositiveBigIntegerField(default=0)),
                 ("earlier_peak", models.PositiveBigIntegerField(default=0)),
                 ("peak_since", models.DateTimeField(null=True)),

@@ -251,6 +251,8 @@ class Section(Row):
     #: When a build last looked for changes, within a minute; until then `starts` and
     #: `ends` were looked at.
     schedule_checked_at = models.DateTimeField(null=True)
+    #: Texts of what its query compared dates and times with then, by comparison.
+    moments = models.JSONField(default=dict)
     #: The most entries of the last 24 hours, for the shrink guard.
     peak = models.PositiveBigIntegerField(default=0)
     earlier_peak = models.PositiveBigIntegerField(default=0)

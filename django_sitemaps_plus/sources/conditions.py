@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.core.exceptions import EmptyResultSet, ValidationError
 from django.db import Error
-from django.db.models import Model, Q, QuerySet
+from django.db.models import (
+    Aggregate,
+    DateField,
+    Lookup,
+    Model,
+    Q,
+    QuerySet,
+    Subquery,
+    TimeField,
+    Window,
+)
 from django.db.models.expressions import Col, RawSQL
-from django.db.models.lookups import IsNull
+from django.db.models.functions import Now
+from django.db.models.lookups import (
+    GreaterThanOrEqual,
+    In,
+    IsNull,
+    LessThanOrEqual,
+)
 from django.db.models.sql import Query
-from django.db.models.sql.where import AND, WhereNode
+from django.db.models.sql.where import AND, OR, ExtraWhere, WhereNode
+from django.utils import timezone
 
 from django_sitemaps_plus.outages import is_outage
 
 from .keys import key_field
 from .querysets import narrowed
+
+#: How near a value is to the present time that was taken from it just before.
+PRESENT = timedelta(minutes=1)
+
+# Expressions that read other rows, or do not tell what they read.
+_OTHERS = (Query, Subquery, Aggregate, Window, RawSQL, ExtraWhere)
 
 
 class Condition(NamedTuple):
@@ -121,3 +145,154 @@ def as_keys(model: type[Model], texts: Iterable[str]) -> list[Any]:
             field.run_validators(key)  # the database may refuse a number too large
             keys.append(key)
     return keys
+
+
+class Moment(NamedTuple):
+    """A comparison of a date or time of rows with what is none of theirs."""
+
+    key: str  # the same at each build of a version
+    lhs: Any  # the side that reads the column
+    values: list[Any]  # of the other side, by now
+    is_indexed: bool  # whether an index finds the column by its values
+    is_present: bool  # whether it is compared with the present time
+
+
+def moments(rows: QuerySet[Any]) -> list[Moment]:
+    """Return what a query compares dates and times of rows with, at this moment.
+
+    A row comes or goes by itself only where its own comparison turns: when the other
+    side passes its value. That holds in ``and``, ``or``, ``not`` and ``Case`` alike.
+    A value that never moves is among them. Left out is what reads other rows or two
+    columns: inner queries, aggregates, and a column on each side.
+    """
+    found = list[Moment]()
+    for lookup in _lookups(_parts(rows.query)):
+        if (sides := _sides(lookup)) is None:
+            continue
+        lhs, others = sides
+        sql, values = rows.query.get_compiler(rows.db).compile(lhs)
+        key = f"{lookup.lookup_name} {sql} {values} {len(found)}"
+        is_present = any(map(_is_of_present, others))
+        found.append(Moment(key, lhs, others, _is_indexed(lhs), is_present))
+
+    asked = [it for one in found for it in one.values if hasattr(it, "as_sql")]
+    known = dict(zip(map(id, asked), _evaluated(rows, asked), strict=False))
+    evaluated = [
+        one._replace(values=[known.get(id(it), it) for it in one.values])
+        for one in found
+    ]
+    # Without any row the database was not asked.
+    return [it for it in evaluated if not any(hasattr(v, "as_sql") for v in it.values)]
+
+
+def turned(rows: QuerySet[Any], moment: Moment, before: Sequence[str]) -> QuerySet[Any]:
+    """Return the rows, listed or not, whose comparison has turned since it was kept.
+
+    Raises:
+        ValidationError: the column had another type then.
+    """
+    turned, field = WhereNode(connector=OR), moment.lhs.output_field
+    for old, new in zip(map(field.to_python, before), moment.values, strict=True):
+        low, high = sorted([old, new])
+        within: Any = [GreaterThanOrEqual(moment.lhs, low)]
+        within.append(LessThanOrEqual(moment.lhs, high))
+        turned.add(WhereNode(within), OR)
+    alone = rows.order_by()
+    alone.query.where = turned
+    alone.query.promote_joins(list(alone.query.alias_map))
+    return alone
+
+
+def unfollowed(rows: QuerySet[Any]) -> list[str]:
+    """Return the columns that are compared with the present time in another way."""
+    parts = _parts(rows.query)
+    followed = [it for it in _lookups(parts) if _sides(it) is not None]
+    names = dict[str, None]()
+    for lookup in _lookups(parts, is_deep=True):
+        sides = [lookup.lhs, *_as_list(lookup.rhs)]
+        if lookup not in followed and any(map(_is_of_present, sides)):
+            columns = [it for side in sides for it in columns_in(side)]
+            names |= dict.fromkeys(
+                [it.target.name for it in columns if isinstance(it, Col)]
+            )
+    return [*names]
+
+
+def is_present(moment: Any) -> bool:
+    """Return whether a value is the time at which it is asked, or the day."""
+    now = timezone.now()
+    if isinstance(moment, datetime):
+        is_alike = timezone.is_aware(moment) == timezone.is_aware(now)
+        return is_alike and abs(moment - now) < PRESENT
+    today = now.date() if timezone.is_naive(now) else timezone.localdate(now)
+    return isinstance(moment, date) and moment == today
+
+
+def _is_of_present(node: Any) -> bool:
+    if isinstance(node, Now) or is_present(node):
+        return True
+    parts: list[Any] = [getattr(node, "value", None)]
+    parts += getattr(node, "get_source_expressions", list)()
+    return any(_is_of_present(it) for it in parts if it is not None and it is not node)
+
+
+def _parts(query: Query) -> list[Any]:
+    return [query.where, *query.annotations.values()]
+
+
+def _lookups(nodes: Iterable[Any], *, is_deep: bool = False) -> Iterator[Lookup[Any]]:
+    """Yield the comparisons in expressions; those of what reads others on demand."""
+    for node in nodes:
+        if isinstance(node, Lookup):
+            yield node
+        if isinstance(node, Query) and is_deep:
+            yield from _lookups(_parts(node), is_deep=is_deep)
+        elif is_deep or not isinstance(node, _OTHERS):
+            parts: list[Any] = getattr(node, "get_source_expressions", list)()
+            yield from _lookups(parts, is_deep=is_deep)
+
+
+def _sides(lookup: Lookup[Any]) -> tuple[Any, list[Any]] | None:
+    """Return the side that reads a date or time, and others that read nothing."""
+    sides = [lookup.lhs, *_as_list(lookup.rhs)]
+    reading = [side for side in sides if columns_in(side)]
+    if len(reading) != 1 or isinstance(lookup, In | IsNull):
+        return None
+    columns = columns_in(reading[0])
+    is_time = [
+        isinstance(it, Col) and isinstance(it.target, DateField | TimeField)
+        for it in columns
+    ]
+    if not any(is_time) or not all(isinstance(it, Col) for it in columns):
+        return None
+    return reading[0], [side for side in sides if side is not reading[0]]
+
+
+def columns_in(node: Any) -> list[Any]:
+    """Return the columns that an expression reads, and queries and the like in it."""
+    if isinstance(node, (Col, *_OTHERS)):
+        return [node]
+    parts: list[Any] = getattr(node, "get_source_expressions", list)()
+    return [it for part in parts if part is not None for it in columns_in(part)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return [*value] if isinstance(value, list | tuple) else [value]
+
+
+def _is_indexed(lhs: Any) -> bool:
+    if not isinstance(lhs, Col):
+        return False
+    field: Any = lhs.target
+    first = [
+        it.fields[0].removeprefix("-") for it in field.model._meta.indexes if it.fields
+    ]
+    return field.db_index or field.unique or field.name in first
+
+
+def _evaluated(rows: QuerySet[Any], expressions: Sequence[Any]) -> Sequence[Any]:
+    """Return what the database makes of expressions; nothing without any row."""
+    named = {f"moment_{number}": it for number, it in enumerate(expressions)}
+    every = rows.model._base_manager.using(rows.db).order_by()
+    found = every.annotate(**named).values_list(*named)[:1] if named else ()
+    return next(iter(found), ())

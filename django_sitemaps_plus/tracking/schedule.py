@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import DateTimeField, F, Q, QuerySet
 from django.utils import timezone
 
@@ -15,6 +17,7 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.compiling import indexed_lastmod
+from django_sitemaps_plus.sources.conditions import moments, turned
 from django_sitemaps_plus.sources.dates import as_stored
 from django_sitemaps_plus.sources.reading import every_row
 
@@ -176,22 +179,50 @@ class _Findings:
 def mark_scheduled(section: OpenSection) -> None:
     """Mark the pages of rows that the clock has listed or not; note when, for all."""
     row, source = section.row, section.source
-    now, since = timezone.now(), row.schedule_checked_at
+    now, since, is_declared = timezone.now(), row.schedule_checked_at, False
+    is_old = since is None or now - since > STATUS_INTERVAL
+    keys, kept = _turned_keys(section, is_old=is_old)
     if isinstance(source, ModelSource) and (source.starts or source.ends):
-        if since is not None:
-            times, after = Q(), since - CLOCK_OVERLAP
-            for path in filter(None, (source.starts, source.ends)):
-                times |= Q(**{f"{path}__gt": after, f"{path}__lte": now})
-            rows = every_row(source).filter(times).distinct()
-            keys = list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
-            if len(keys) > MAX_KEYS:
-                mark_all(row)
-            elif keys:
-                mark_rows(row, section.reader, keys)
-    elif since is not None and now - since <= STATUS_INTERVAL:
-        return
-    # The time is noted last: a crash in between marks twice.
-    Section.objects.filter(pk=row.pk).update(schedule_checked_at=now)
+        is_declared, times = True, Q()
+        after = now if since is None else since - CLOCK_OVERLAP
+        for path in filter(None, (source.starts, source.ends)):
+            times |= Q(**{f"{path}__gt": after, f"{path}__lte": now})
+        rows = every_row(source).filter(times).distinct()
+        keys.update(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
+    if len(keys) > MAX_KEYS:
+        mark_all(row)
+    elif keys:
+        mark_rows(row, section.reader, list(keys))
+    if is_declared or is_old or kept != row.moments:
+        # The time is noted last: a crash in between marks twice.
+        noted = {"schedule_checked_at": now, "moments": kept}
+        Section.objects.filter(pk=row.pk).update(**noted)
+
+
+def _turned_keys(
+    section: OpenSection, *, is_old: bool
+) -> tuple[set[Any], dict[str, list[str]]]:
+    """Return the keys of rows whose time has come, up to one too many for each time.
+
+    Then what is to be kept of the times. Without an index on its column, one is looked
+    at once a minute.
+    """
+    keys, kept, row = set[Any](), dict[str, list[str]](), section.row
+    if (space := section.reader.key_space()) is None:
+        return keys, kept
+    for rows in section.reader.queries():
+        for moment in moments(rows):
+            before = row.moments.get(moment.key)
+            kept[moment.key] = now = [str(it) for it in moment.values]
+            if before in (None, now):
+                continue
+            if not (moment.is_indexed or is_old):
+                kept[moment.key] = before
+                continue
+            with suppress(ValidationError):  # of a column that had another type
+                found = turned(rows, moment, before).values_list(space.attribute)
+                keys.update(key for (key,) in found.distinct()[: MAX_KEYS + 1])
+    return keys, kept
 
 
 def early_pages(section: Section) -> PageQuerySet | None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.contrib.sitemaps import Sitemap
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import (
+    Case,
+    DateTimeField,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    Value,
+    When,
+    functions,
+    lookups,
+)
 from django.utils import timezone
 
 from django_sitemaps_plus import News, ViewSource, notify_changed
@@ -353,6 +364,103 @@ class TestTheClock:
         section = publish(Current, "events")
         clock.time += 2 * HOUR
         assert mark(section, schedule.mark_scheduled) == [1]
+
+
+QUERIES = {
+    "a parameter": lambda now: Q(starts_at__lte=now),
+    "before": lambda now: Q(starts_at__lt=now),
+    "or": lambda now: Q(starts_at=None) | Q(starts_at__lte=now),
+    "not": lambda now: ~Q(starts_at__gt=now),
+    "the database's clock": lambda now: Q(
+        starts_at__lte=functions.Now() + (now - datetime.now(UTC))
+    ),
+    "a range": lambda now: Q(starts_at__range=(NOW - YEAR, now)),
+    "a part of it": lambda now: Q(starts_at__date__lte=(now + 12 * HOUR).date()),
+    "a case": lambda now: Q(Case(When(starts_at__lte=now, then=True), default=False)),
+    "the other way round": lambda now: Q(
+        lookups.GreaterThan(Value(now, DateTimeField()), F("starts_at"))
+    ),
+}
+
+
+@pytest.mark.usefixtures("clock")
+class TestMoments:
+    """The query of a source says when rows come and go, without a word more."""
+
+    @pytest.fixture
+    def publish_events(self, clock: Any, publish: Any) -> Any:
+        """Return what publishes six events, three a page, of which one is to come."""
+
+        def publish_events(rows: Any, **attributes: Any) -> Any:
+            events = make_events(6, starts_at=NOW - 5 * HOUR)
+            set_times(events[4], starts_at=NOW + 24 * HOUR)
+            own = {"starts": None, "ends": None, "lastmod": None}
+            own["get_queryset"] = lambda self: rows(clock.time)
+            return publish(type("Plain", (Current,), {**own, **attributes}), "events")
+
+        return publish_events
+
+    def marks(self, clock: Any, section: Any) -> list[list[int]]:
+        found = []
+        for hours in (0, 23, 25, 26, 50):
+            clock.time = NOW + hours * HOUR
+            found.append(mark(section, schedule.mark_scheduled))
+        return found
+
+    @pytest.mark.parametrize("name", QUERIES)
+    def test_the_page_of_a_row_is_marked_once_its_time_has_come(
+        self, clock, publish_events, name
+    ):
+        condition = QUERIES[name]
+        section = publish_events(lambda now: Event.objects.filter(condition(now)))
+        marked = self.marks(clock, section)
+        assert [it for it in marked if it] == [[2]]
+        assert marked[0] == marked[4] == []
+
+    def test_the_row_is_listed_then(self, clock, publish_events, crawl):
+        publish_events(lambda now: Event.objects.filter(starts_at__lte=now))
+        listed = []
+        for hours in (1, 25):
+            clock.time = NOW + hours * HOUR
+            build()
+            listed.append(len(crawl()["/sitemap-events-2.xml"]))
+        assert listed == [2, 3]
+
+    def test_a_constant_never_moves(self, clock, publish_events):
+        later = NOW + 25 * HOUR
+        section = publish_events(lambda now: Event.objects.filter(starts_at__lte=later))
+        assert self.marks(clock, section) == [[]] * 5
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            lambda now: Event.objects.filter(
+                Exists(Event.objects.filter(pk=OuterRef("pk"), starts_at__lte=now))
+            ),
+            lambda now: Event.objects.filter(ends_at__lte=F("starts_at") + (now - NOW)),
+            lambda now: Event.objects.filter(pk__in=[1, 2]),
+            lambda now: Event.objects.filter(starts_at__in=[now, now + HOUR]),
+        ],
+    )
+    def test_what_cannot_be_followed_marks_nothing(self, clock, publish_events, rows):
+        assert self.marks(clock, publish_events(rows)) == [[]] * 5
+
+    def test_a_contrib_class(self, clock, publish):
+        events = make_events(6, starts_at=NOW - 5 * HOUR)
+        set_times(events[4], starts_at=NOW + 24 * HOUR)
+
+        class Events(Sitemap):
+            limit = 3
+
+            def items(self):
+                rows = Event.objects.filter(starts_at__lte=clock.time)
+                return rows.order_by("pk")
+
+            def location(self, item):
+                return f"/{item.slug}/"
+
+        section = publish(Events, "events")
+        assert [it for it in self.marks(clock, section) if it] == [[2]]
 
 
 class Views(ViewSource):
