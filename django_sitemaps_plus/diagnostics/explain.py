@@ -44,6 +44,7 @@ from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
+from django_sitemaps_plus.tracking.schedule import is_due
 
 from .advice import as_model_source, rows_at, where_it_leads
 from .conditions import plainly, reasons_of
@@ -306,11 +307,11 @@ def _search(
         found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
     rightful = [lead.urls for lead in leads.values() if not lead.reasons]
     stale = listed.difference(*rightful) if len(rightful) < len(leads) else ()
-    for lead in leads.values():
+    for key, lead in leads.items():
         if not lead.reasons and not listed.issuperset(lead.urls):
-            lead.reasons = [_delay(section.name, section.site)]
+            lead.reasons = [_delay(section, key)]
     if stale and all(it.object for it in found.listings):
-        why = _delay(section.name, section.site)
+        why = _delay(section, *leads)
         found.notes.append(_("The page that lists it is out of date: %s.") % why)
 
 
@@ -352,8 +353,9 @@ def _documents(
         yield Page(number=number + 1), lines.encode()
 
 
-def _delay(name: str, site: Site) -> str:
-    """Return why a row that is listed by now is on no page."""
+def _delay(opened: OpenSection, *keys: Any) -> str:
+    """Return why a row that is listed by now is on no page, or the other way round."""
+    name, site = opened.name, opened.site
     section = Section.objects.filter(site=site.name, name=name).first()
     if section is not None and section.fault:
         return _("the section could not be built: %s") % section.fault
@@ -365,9 +367,11 @@ def _delay(name: str, site: Site) -> str:
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         words: str = _("a page of the section could not be built: %s") % error
         return words
+    command = command_for("build_sitemaps", site, name)
     if dirty.exists() or waiting_changes([name]):
-        command = command_for("build_sitemaps", site, name)
         return _("it waits for a build: run %s") % command
+    if is_due(opened, section, keys):
+        return _("its time has come: run %s") % command
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command
 

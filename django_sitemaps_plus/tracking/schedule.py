@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -223,6 +224,20 @@ def _turned_keys(
                 found = turned(rows, moment, before).values_list(space.attribute)
                 keys.update(key for (key,) in found.distinct()[: MAX_KEYS + 1])
     return keys, kept
+
+
+def is_due(section: OpenSection, row: Section, keys: Collection[Any]) -> bool:
+    """Return whether the time of rows has come or gone since the last build."""
+    with section.reading():
+        space = section.reader.key_space()
+        for rows in section.reader.queries() if space is not None else ():
+            for moment in moments(rows):
+                before = row.moments.get(moment.key)
+                if before is not None and space is not None:
+                    named = Q(**{f"{space.attribute}__in": keys})
+                    if turned(rows, moment, before).filter(named).exists():
+                        return True
+    return False
 
 
 def early_pages(section: Section) -> PageQuerySet | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -24,11 +25,11 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Length, RowNumber
+from django.db.models.functions import Length, Now, RowNumber
 from django.db.models.sql import Query
 from django.test.utils import isolate_apps
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.functional import SimpleLazyObject, cached_property
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource, under
@@ -58,6 +59,13 @@ from tests.support.testapp.models import (
 )
 
 from .test_checks import ids
+
+TIMES = {"W048", "W049", "W050"}
+
+
+def inner(**conditions: Any) -> Any:
+    """Return a condition on the row itself, within another query."""
+    return Q(Exists(Product.objects.filter(pk=OuterRef("pk"), **conditions)))
 
 
 class Nothing(models.Model):
@@ -218,7 +226,7 @@ def test_a_query_that_is_empty_by_construction_is_no_fault(rows):
         ({"lastmod": "writer__updated_at", "watch": {Author: "book"}}, []),
         ({"location": Route("book-detail", slug="length")}, []),
         ({"priority": "length__exact"}, ["E022"]),
-        ({"starts": "length"}, []),
+        ({"starts": "length"}, ["W050"]),
     ],
 )
 def test_paths_of_the_queryset_itself(attributes, expected):
@@ -513,6 +521,33 @@ class TestTrees:
             assert ids_of(Genre, **attributes, **told) == ["W053"]
         within = Genre.objects.filter(pk__in=numbered.filter(number=1).values("pk"))
         assert ids_of(Genre, **listing(within), **told) == []
+
+    @pytest.mark.parametrize(
+        ("rows", "attributes", "expected"),
+        [
+            (lambda now: Q(updated_at__lte=now), {}, []),
+            (lambda now: Q(updated_at__lte=Now()), {}, []),
+            (lambda now: Q(updated_at__gte=now - timedelta(days=30)), {}, []),
+            (lambda now: Q(created_on__lte=now.date()), {}, ["W049"]),
+            (lambda now: Q(created_on=date(2026, 1, 1)), {}, []),
+            (lambda now: inner(updated_at__lte=now), {}, ["W048"]),
+            (lambda now: inner(updated_at__lte=Now()), {}, ["W048"]),
+            (lambda now: inner(updated_at__lte=now), {"max_age": 60}, []),
+            (lambda now: inner(updated_at__lte=now), {"starts": "updated_at"}, []),
+            (lambda now: inner(published=True), {}, []),
+            (lambda now: Q(published=True), {"starts": "updated_at"}, ["W050"]),
+            (lambda now: Q(updated_at__lte=now), {"starts": "updated_at"}, []),
+        ],
+    )
+    def test_times_that_builds_cannot_follow(self, rows, attributes, expected):
+        """W048, without an index W049, and W050 where times do not filter."""
+
+        def get_queryset(self: Any) -> Any:
+            return Product.objects.filter(rows(timezone.now()))
+
+        given = {"get_queryset": get_queryset, **attributes}
+        found = [it for it in ids_of(Product, **given) if it in TIMES]
+        assert found == expected
 
     def test_the_fields_of_a_tree_are_proposed(self):
         rows = listing(Genre.objects.filter(parent__slug="x"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -469,6 +469,25 @@ class TestDelays:
         configure(LIVE_MAX_ROWS=1)
         words = "the section is too large to be served before it is built"
         assert reason() == words
+
+    @pytest.mark.database
+    def test_a_time_that_has_come(self, sections):
+        """Or gone: the next build lists the row, or no longer."""
+        later = timezone.now() + timedelta(days=1)
+        row = Product.objects.get(slug="product-00003")
+        Product.objects.filter(pk=row.pk).update(updated_at=later)
+        bound = [timezone.now()]
+
+        def get_queryset(self: Any) -> Any:
+            return Product.objects.filter(updated_at__lte=bound[0])
+
+        sections.unregister("products")
+        sections.register("products", limited(2, get_queryset=get_queryset))
+        build_fully()
+        assert reasons()[0].startswith("listed from ")
+        bound[0] = later + timedelta(hours=1)
+        words = "its time has come: run manage.py build_sitemaps products"
+        assert reasons() == [words]
 
     def test_after_the_build_there_is_none(self):
         Product.objects.get(slug="new").save()
