@@ -25,8 +25,17 @@ from django_sitemaps_plus.sources import (
     dependencies,
     related,
 )
-from django_sitemaps_plus.sources.compiling import is_expression, is_path
-from django_sitemaps_plus.sources.conditions import columns_in, moments, unfollowed
+from django_sitemaps_plus.sources.compiling import (
+    declared_methods,
+    is_expression,
+    is_path,
+)
+from django_sitemaps_plus.sources.conditions import (
+    columns_in,
+    is_opaque,
+    moments,
+    unfollowed,
+)
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import (
@@ -146,9 +155,10 @@ def check_query(source: ModelSource) -> Faults:
 
 
 def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
-    """Yield what of the time at which rows come and go is not, or not soon, noticed."""
+    """Yield which times at which rows come and go builds do not notice, or not soon."""
     with open_section(source, sample_site()).reading():
-        found, others = [it for it in moments(rows) if it.is_present], unfollowed(rows)
+        followed, others = moments(rows), unfollowed(rows)
+        is_unknown = is_opaque(rows) or bool(declared_methods(source))
     is_declared = source.starts or source.ends or source.max_age is not None
     for name in () if is_declared else others:
         yield warning(
@@ -157,16 +167,17 @@ def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
             "follow it: within another query or an aggregate, or beside a column.",
             "Name the time in starts or ends, or set max_age.",
         )
-    for moment in found:
-        if not moment.is_indexed:
+    for moment in followed:
+        if moment.is_present and not moment.is_indexed:
             name = ", ".join([it.target.name for it in columns_in(moment.lhs)])
             yield warning(
                 49,
-                f"get_queryset() compares {name} with the present time, without an "
-                "index on it alone: each build of a minute reads all rows for it.",
-                "Add db_index=True, or an index that begins with it.",
+                f"get_queryset() compares {name} with the present time, and no index "
+                "serves: each minute a build reads all rows for it.",
+                "Compare the column itself, and give it db_index=True.",
             )
-    if (source.starts or source.ends) and not found and not others:
+    is_filtered = followed or others or is_unknown
+    if (source.starts or source.ends) and not is_filtered:
         yield warning(
             50,
             "it has starts or ends, and get_queryset() lists rows at any time.",

@@ -60,6 +60,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
             fault="",
             fault_since=None,
             published_at=None,
+            moments={},
             **dict.fromkeys(TOTALS, 0),
             **others,
         )
@@ -251,7 +252,8 @@ class Section(Row):
     #: When a build last looked for changes, within a minute; until then `starts` and
     #: `ends` were looked at.
     schedule_checked_at = models.DateTimeField(null=True)
-    #: Texts of what its query compared dates and times with then, by comparison.
+    #: The time in seconds at which its query was asked what dates and times are
+    #: compared with, and texts of these values, by a hash of each comparison.
     moments = models.JSONField(default=dict)
     #: The most entries of the last 24 hours, for the shrink guard.
     peak = models.PositiveBigIntegerField(default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -12,21 +13,27 @@ from django.db import Error
 from django.db.models import (
     Aggregate,
     DateField,
+    ExpressionWrapper,
     Lookup,
     Model,
     Q,
     QuerySet,
     Subquery,
     TimeField,
+    Value,
     Window,
 )
 from django.db.models.expressions import Col, RawSQL
 from django.db.models.functions import Now
 from django.db.models.lookups import (
+    Exact,
+    GreaterThan,
     GreaterThanOrEqual,
-    In,
     IsNull,
+    LessThan,
     LessThanOrEqual,
+    Range,
+    YearLookup,
 )
 from django.db.models.sql import Query
 from django.db.models.sql.where import AND, OR, ExtraWhere, WhereNode
@@ -35,10 +42,16 @@ from django.utils import timezone
 from django_sitemaps_plus.outages import is_outage
 
 from .keys import key_field
-from .querysets import narrowed
+from .querysets import narrowed, plain
 
 #: How near a value is to the present time that was taken from it just before.
 PRESENT = timedelta(minutes=1)
+
+# Comparisons that turn when one side passes the other.
+_COMPARISONS = (
+    *(Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual),
+    *(Range, YearLookup),
+)
 
 # Expressions that read other rows, or do not tell what they read.
 _OTHERS = (Query, Subquery, Aggregate, Window, RawSQL, ExtraWhere)
@@ -152,70 +165,102 @@ class Moment(NamedTuple):
 
     key: str  # the same at each build of a version
     lhs: Any  # the side that reads the column
-    values: list[Any]  # of the other side, by now
+    values: list[Any]  # of the other side
     is_indexed: bool  # whether an index finds the column by its values
-    is_present: bool  # whether it is compared with the present time
+    is_present: bool  # whether the other side is the present time, or made of it
 
 
 def moments(rows: QuerySet[Any]) -> list[Moment]:
-    """Return what a query compares dates and times of rows with, at this moment.
+    """Return what a query compares dates and times of rows with; expressions as such.
 
     A row comes or goes by itself only where its own comparison turns: when the other
     side passes its value. That holds in ``and``, ``or``, ``not`` and ``Case`` alike.
     A value that never moves is among them. Left out is what reads other rows or two
     columns: inner queries, aggregates, and a column on each side.
     """
-    found = list[Moment]()
+    moments_by_key: dict[str, Moment] = {}
+    compiler = rows.query.get_compiler(rows.db)
     for lookup in _lookups(_parts(rows.query)):
         if (sides := _sides(lookup)) is None:
             continue
-        lhs, others = sides
-        sql, values = rows.query.get_compiler(rows.db).compile(lhs)
-        key = f"{lookup.lookup_name} {sql} {values} {len(found)}"
-        is_present = any(map(_is_of_present, others))
-        found.append(Moment(key, lhs, others, _is_indexed(lhs), is_present))
-
-    asked = [it for one in found for it in one.values if hasattr(it, "as_sql")]
-    known = dict(zip(map(id, asked), _evaluated(rows, asked), strict=False))
-    evaluated = [
-        one._replace(values=[known.get(id(it), it) for it in one.values])
-        for one in found
+        lhs, values = sides
+        text = f"{lookup.lookup_name} {compiler.compile(lhs)}"
+        same = [it for key, it in moments_by_key.items() if key.startswith(text)]
+        if all(it.values != values for it in same):
+            key, is_now = f"{text} {len(same)}", any(map(_is_of_present, values))
+            moment = Moment(key, lhs, values, _is_indexed(lhs), is_now)
+            moments_by_key[key] = moment
+    return [
+        it._replace(key=hashlib.sha256(key.encode()).hexdigest()[:16])
+        for key, it in moments_by_key.items()
     ]
-    # Without any row the database was not asked.
-    return [it for it in evaluated if not any(hasattr(v, "as_sql") for v in it.values)]
 
 
-def turned(rows: QuerySet[Any], moment: Moment, before: Sequence[str]) -> QuerySet[Any]:
+def evaluated(rows: QuerySet[Any], moment: Moment) -> list[Any] | None:
+    """Return the values by now, expressions by the database; None without any row."""
+    named = {
+        f"moment_{number}": ExpressionWrapper(it, moment.lhs.output_field)
+        for number, it in enumerate(moment.values)
+        if hasattr(it, "as_sql")
+    }
+    if not named:
+        return moment.values
+    every = rows.model._base_manager.using(rows.db).order_by()
+    asked = every.annotate(**named).values(*named)[:1]
+    for known in asked:
+        return [
+            known.get(f"moment_{number}", it) for number, it in enumerate(moment.values)
+        ]
+    return None
+
+
+def turned(
+    rows: QuerySet[Any], moment: Moment, before: Sequence[str], now: Sequence[Any]
+) -> QuerySet[Any]:
     """Return the rows, listed or not, whose comparison has turned since it was kept.
 
-    Raises:
-        ValidationError: the column had another type then.
+    Args:
+        rows: the listed rows.
+        moment: the comparison, of these rows.
+        before: texts of its values then.
+        now: its values.
     """
-    turned, field = WhereNode(connector=OR), moment.lhs.output_field
-    for old, new in zip(map(field.to_python, before), moment.values, strict=True):
-        low, high = sorted([old, new])
+    condition, field = WhereNode(connector=OR), moment.lhs.output_field
+    for old, new in zip(before, now, strict=True):
+        low, high = sorted([field.to_python(old), field.to_python(new)])
         within: Any = [GreaterThanOrEqual(moment.lhs, low)]
         within.append(LessThanOrEqual(moment.lhs, high))
-        turned.add(WhereNode(within), OR)
-    alone = rows.order_by()
-    alone.query.where = turned
+        condition.add(WhereNode(within), OR)
+    alone = plain(rows).order_by()
+    alone.query.where = condition
     alone.query.promote_joins(list(alone.query.alias_map))
     return alone
 
 
 def unfollowed(rows: QuerySet[Any]) -> list[str]:
     """Return the columns that are compared with the present time in another way."""
-    parts = _parts(rows.query)
+    parts, names = _parts(rows.query), dict[str, None]()
     followed = [it for it in _lookups(parts) if _sides(it) is not None]
-    names = dict[str, None]()
+    joins = [getattr(it, "filtered_relation", None) for it in _tables(rows.query)]
+    parts += [it.resolved_condition for it in joins if it is not None]
     for lookup in _lookups(parts, is_deep=True):
         sides = [lookup.lhs, *_as_list(lookup.rhs)]
         if lookup not in followed and any(map(_is_of_present, sides)):
             columns = [it for side in sides for it in columns_in(side)]
-            names |= dict.fromkeys(
-                [it.target.name for it in columns if isinstance(it, Col)]
-            )
+            own = [it.target.name for it in columns if isinstance(it, Col)]
+            names |= dict.fromkeys(own)
     return [*names]
+
+
+def is_opaque(rows: QuerySet[Any]) -> bool:
+    """Return whether a query has raw conditions, which do not tell what they read."""
+    nodes = _parts(rows.query)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, RawSQL | ExtraWhere):
+            return True
+        nodes += getattr(node, "get_source_expressions", list)()
+    return False
 
 
 def is_present(moment: Any) -> bool:
@@ -229,7 +274,8 @@ def is_present(moment: Any) -> bool:
 
 
 def _is_of_present(node: Any) -> bool:
-    if isinstance(node, Now) or is_present(node):
+    """Return whether it has the present time; a bare day may be a constant."""
+    if isinstance(node, Now) or (isinstance(node, datetime) and is_present(node)):
         return True
     parts: list[Any] = [getattr(node, "value", None)]
     parts += getattr(node, "get_source_expressions", list)()
@@ -238,6 +284,10 @@ def _is_of_present(node: Any) -> bool:
 
 def _parts(query: Query) -> list[Any]:
     return [query.where, *query.annotations.values()]
+
+
+def _tables(query: Query) -> list[Any]:
+    return [*query.alias_map.values()]
 
 
 def _lookups(nodes: Iterable[Any], *, is_deep: bool = False) -> Iterator[Lookup[Any]]:
@@ -256,16 +306,18 @@ def _sides(lookup: Lookup[Any]) -> tuple[Any, list[Any]] | None:
     """Return the side that reads a date or time, and others that read nothing."""
     sides = [lookup.lhs, *_as_list(lookup.rhs)]
     reading = [side for side in sides if columns_in(side)]
-    if len(reading) != 1 or isinstance(lookup, In | IsNull):
+    if len(reading) != 1 or not isinstance(lookup, _COMPARISONS):
         return None
     columns = columns_in(reading[0])
     is_time = [
         isinstance(it, Col) and isinstance(it.target, DateField | TimeField)
         for it in columns
     ]
-    if not any(is_time) or not all(isinstance(it, Col) for it in columns):
+    is_plain = all(isinstance(it, Col) for it in columns)
+    if not any(is_time) or not is_plain or _is_of_present(reading[0]):
         return None
-    return reading[0], [side for side in sides if side is not reading[0]]
+    others = [side for side in sides if side is not reading[0]]
+    return reading[0], [it.value if isinstance(it, Value) else it for it in others]
 
 
 def columns_in(node: Any) -> list[Any]:
@@ -284,15 +336,8 @@ def _is_indexed(lhs: Any) -> bool:
     if not isinstance(lhs, Col):
         return False
     field: Any = lhs.target
-    first = [
-        it.fields[0].removeprefix("-") for it in field.model._meta.indexes if it.fields
-    ]
+    meta = field.model._meta
+    found: list[Any] = [*meta.indexes, *meta.total_unique_constraints]
+    named = [it.fields for it in found if it.fields and not it.condition]
+    first = [fields[0].removeprefix("-") for fields in named]
     return field.db_index or field.unique or field.name in first
-
-
-def _evaluated(rows: QuerySet[Any], expressions: Sequence[Any]) -> Sequence[Any]:
-    """Return what the database makes of expressions; nothing without any row."""
-    named = {f"moment_{number}": it for number, it in enumerate(expressions)}
-    every = rows.model._base_manager.using(rows.db).order_by()
-    found = every.annotate(**named).values_list(*named)[:1] if named else ()
-    return next(iter(found), ())

@@ -55,8 +55,8 @@ _KEY_TYPES: dict[str, Any] = {
     "string": (models.CharField, models.TextField),
 }
 
-# Types of keys in the fingerprints of sources that are not paged by key.
-_PAGE, _POSITION = "page", "position"
+#: Types of keys in the fingerprints of sources that are not paged by key.
+PAGE, POSITION = "page", "position"
 
 # Digits of the hash; what follows it is the type of the keys.
 _DIGITS = 48
@@ -168,7 +168,7 @@ def fingerprint(section: OpenSection) -> str:
     for part in _parts(section, space):
         digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
     if space is None:
-        kind = _PAGE if reader.has_own_paging else _POSITION
+        kind = PAGE if reader.has_own_paging else POSITION
     else:
         field = space.field
         kinds = (name for name, it in _KEY_TYPES.items() if isinstance(field, it))
@@ -182,7 +182,7 @@ def query_values(section: OpenSection, current: str) -> str:
     If only these change, rows have, or a constant that the fingerprint does not see.
     """
     # To ask for items that are no queryset may read all rows.
-    has_keys = current.partition(" ")[2] not in (_PAGE, _POSITION)
+    has_keys = current.partition(" ")[2] not in (PAGE, POSITION)
     queries = section.reader.queries() if has_keys else []
     held = _held(section.source).values()
     queries += [it for it in held if isinstance(it, models.QuerySet)]

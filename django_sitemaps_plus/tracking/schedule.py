@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db.models import DateTimeField, F, Q, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.outages import ends_work, in_one_line, is_outage
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.compiling import indexed_lastmod
-from django_sitemaps_plus.sources.conditions import moments, turned
+from django_sitemaps_plus.sources.conditions import evaluated, moments, turned
 from django_sitemaps_plus.sources.dates import as_stored
 from django_sitemaps_plus.sources.reading import every_row
 
 from .collecting import take_changes
+from .deploys import PAGE, POSITION
 from .locating import MAX_KEYS, compare_all, mark_all, mark_rows
+
+logger = logging.getLogger(__name__)
 
 #: The window before the newest lastmod in which rows are counted: a transaction may
 #: commit later than another that stamped its rows after it.
@@ -35,6 +39,9 @@ MAX_COUNT = 100_000
 #: How far before the last look at the schedule the next one begins: the clock of a
 #: database or another worker may be so far behind, and have left the row as it was.
 CLOCK_OVERLAP = timedelta(minutes=1)
+
+#: Seconds between two looks at a time whose column has no index.
+SECONDS_UNINDEXED = 60
 
 #: How exactly the status knows when the last build was, where no time is scheduled.
 STATUS_INTERVAL = timedelta(minutes=1)
@@ -182,7 +189,7 @@ def mark_scheduled(section: OpenSection) -> None:
     row, source = section.row, section.source
     now, since, is_declared = timezone.now(), row.schedule_checked_at, False
     is_old = since is None or now - since > STATUS_INTERVAL
-    keys, kept = _turned_keys(section, is_old=is_old)
+    keys, kept = _turned_keys(section)
     if isinstance(source, ModelSource) and (source.starts or source.ends):
         is_declared, times = True, Q()
         after = now if since is None else since - CLOCK_OVERLAP
@@ -201,43 +208,56 @@ def mark_scheduled(section: OpenSection) -> None:
 
 
 def _turned_keys(
-    section: OpenSection, *, is_old: bool
-) -> tuple[set[Any], dict[str, list[str]]]:
+    section: OpenSection, *, is_kept: bool = True
+) -> tuple[set[Any], dict[str, Any]]:
     """Return the keys of rows whose time has come, up to one too many for each time.
 
     Then what is to be kept of the times. Without an index on its column, one is looked
-    at once a minute.
+    at once a minute; at once if nothing is kept. A query that cannot be followed so far
+    fails no build.
     """
-    keys, kept, row = set[Any](), dict[str, list[str]](), section.row
-    if (space := section.reader.key_space()) is None:
-        return keys, kept
-    for rows in section.reader.queries():
-        for moment in moments(rows):
-            before = row.moments.get(moment.key)
-            kept[moment.key] = now = [str(it) for it in moment.values]
-            if before in (None, now):
-                continue
-            if not (moment.is_indexed or is_old):
-                kept[moment.key] = before
-                continue
-            with suppress(ValidationError):  # of a column that had another type
-                found = turned(rows, moment, before).values_list(space.attribute)
-                keys.update(key for (key,) in found.distinct()[: MAX_KEYS + 1])
-    return keys, kept
+    keys, row = set[Any](), section.row
+    # To ask other sources for their rows may read all of them.
+    if row.fingerprint.partition(" ")[2] in (PAGE, POSITION):
+        return keys, {}
+    kept, asked_at = dict[str, Any](), timezone.now().timestamp()
+    try:
+        with contained():
+            space = section.reader.key_space()
+            queries = section.reader.queries() if space is not None else []
+            attribute = "pk" if space is None else space.attribute
+            for rows, moment in [(it, one) for it in queries for one in moments(it)]:
+                before = kept[moment.key] = row.moments.get(moment.key)
+                is_old = before is None or asked_at - before[0] > SECONDS_UNINDEXED
+                if is_kept and not (moment.is_indexed or is_old):
+                    continue
+                values = evaluated(rows, moment)
+                if values is None or (before and before[1:] == [*map(str, values)]):
+                    continue
+                kept[moment.key] = [asked_at, *map(str, values)]
+                if before is not None:
+                    found = turned(rows, moment, before[1:], values)
+                    found = found.values_list(attribute, flat=True).distinct()
+                    keys.update(found[: MAX_KEYS + 1])
+    except Exception as error:
+        if ends_work(error) or is_outage(error):
+            raise
+        logger.warning(
+            "The times in the query of %s cannot be followed: %s",
+            section.name,
+            in_one_line(error),
+            extra={"action": "times_unfollowed"},
+        )
+        return set(), row.moments
+    return keys, {key: it for key, it in kept.items() if it is not None}
 
 
 def is_due(section: OpenSection, row: Section, keys: Collection[Any]) -> bool:
-    """Return whether the time of rows has come or gone since the last build."""
+    """Return whether the time of some rows has come or gone since the last build."""
     with section.reading():
-        space = section.reader.key_space()
-        for rows in section.reader.queries() if space is not None else ():
-            for moment in moments(rows):
-                before = row.moments.get(moment.key)
-                if before is not None and space is not None:
-                    named = Q(**{f"{space.attribute}__in": keys})
-                    if turned(rows, moment, before).filter(named).exists():
-                        return True
-    return False
+        section.row = row
+        found, _ = _turned_keys(section, is_kept=False)
+    return not found.isdisjoint(keys)
 
 
 def early_pages(section: Section) -> PageQuerySet | None:

@@ -25,7 +25,8 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Length, Now, RowNumber
+from django.db.models.functions import Coalesce, Length, Now, RowNumber
+from django.db.models.lookups import LessThan
 from django.db.models.sql import Query
 from django.test.utils import isolate_apps
 from django.urls import reverse
@@ -61,6 +62,7 @@ from tests.support.testapp.models import (
 from .test_checks import ids
 
 TIMES = {"W048", "W049", "W050"}
+TIMED = {"starts": "updated_at"}
 
 
 def inner(**conditions: Any) -> Any:
@@ -528,15 +530,18 @@ class TestTrees:
             (lambda now: Q(updated_at__lte=now), {}, []),
             (lambda now: Q(updated_at__lte=Now()), {}, []),
             (lambda now: Q(updated_at__gte=now - timedelta(days=30)), {}, []),
-            (lambda now: Q(created_on__lte=now.date()), {}, ["W049"]),
+            (lambda now: Q(created_on__lte=now.date()), {}, []),
+            (lambda now: Q(updated_at__date__lte=Now()), {}, ["W049"]),
+            (lambda now: Q(updated_at__gte=date(2026, 1, 1)), TIMED, []),
             (lambda now: Q(created_on=date(2026, 1, 1)), {}, []),
             (lambda now: inner(updated_at__lte=now), {}, ["W048"]),
             (lambda now: inner(updated_at__lte=Now()), {}, ["W048"]),
             (lambda now: inner(updated_at__lte=now), {"max_age": 60}, []),
-            (lambda now: inner(updated_at__lte=now), {"starts": "updated_at"}, []),
+            (lambda now: inner(updated_at__lte=now), TIMED, []),
             (lambda now: inner(published=True), {}, []),
-            (lambda now: Q(published=True), {"starts": "updated_at"}, ["W050"]),
-            (lambda now: Q(updated_at__lte=now), {"starts": "updated_at"}, []),
+            (lambda now: LessThan(Coalesce("updated_at", now), now), {}, ["W048"]),
+            (lambda now: Q(published=True), TIMED, ["W050"]),
+            (lambda now: Q(updated_at__lte=now), TIMED, []),
         ],
     )
     def test_times_that_builds_cannot_follow(self, rows, attributes, expected):
