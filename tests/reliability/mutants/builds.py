@@ -73,6 +73,7 @@ def flip_without_token(point, page, *args, **kwargs):
 def flip_without_version(point, page, *args, **kwargs):
     """A flip does not compare versions."""
     type(page).objects.filter(pk=page.pk).update(built=0)
+    page.built = 0
     return point(page, *args, **kwargs)
 
 
