@@ -241,7 +241,8 @@ def unfollowed(rows: QuerySet[Any]) -> list[str]:
     """Return the columns that are compared with the present time in another way."""
     parts, names = _parts(rows.query), dict[str, None]()
     followed = [it for it in _lookups(parts) if _sides(it) is not None]
-    joins = [getattr(it, "filtered_relation", None) for it in _tables(rows.query)]
+    tables = rows.query.alias_map.values()
+    joins = [getattr(it, "filtered_relation", None) for it in tables]
     parts += [it.resolved_condition for it in joins if it is not None]
     for lookup in _lookups(parts, is_deep=True):
         sides = [lookup.lhs, *_as_list(lookup.rhs)]
@@ -284,10 +285,6 @@ def _is_of_present(node: Any) -> bool:
 
 def _parts(query: Query) -> list[Any]:
     return [query.where, *query.annotations.values()]
-
-
-def _tables(query: Query) -> list[Any]:
-    return [*query.alias_map.values()]
 
 
 def _lookups(nodes: Iterable[Any], *, is_deep: bool = False) -> Iterator[Lookup[Any]]:
