@@ -1,35 +1,22 @@
-"""The setting ``SITEMAPS_PLUS``, which only this module reads, and its site."""
+"""The setting ``SITEMAPS_PLUS``, read only here, and the site in force."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from django.apps import apps
 from django.conf import settings
 from django.core.signals import setting_changed
 from django.dispatch import receiver
-from django.http import Http404, HttpRequest
 
 from .core import limits
-from .exceptions import ConfigurationError
-from .sites import DEFAULT_SITE as DEFAULT_SITE
-from .sites import Site as Site
-from .sites import (
-    all_contrib_sites,
-    contrib_site,
-    current_id,
-    for_each,
-    in_force,
-    site_in_force,
-)
-from .sites import is_public as is_public
-from .sites import parse_base_url as parse_base_url
 
 T = TypeVar("T")
 
@@ -37,6 +24,31 @@ SETTING = "SITEMAPS_PLUS"
 
 #: Keys of a site of SITES: its address, and values in the place of those of all.
 SITE_KEYS = ("BASE_URL", "ENGINES", "LANGUAGE_ORIGINS", "NOTIFY", "ROBOTS")
+
+#: The name of the only site, where SITES is not set.
+DEFAULT_SITE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An origin with its sections.
+
+    Attributes:
+        name: identifies it among the sites of this project; of ``django.contrib.sites``
+            the primary key, as text.
+        origin: scheme, host and port: ``https://shop.example``.
+        script_prefix: the path of the project; begins and ends with a slash.
+    """
+
+    name: str
+    origin: str
+    script_prefix: str = "/"
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """Its host as requests name it, without and with the port of the scheme."""
+        scheme, host = urlsplit(self.origin)[:2]
+        return host, f"{host}:{443 if scheme == 'https' else 80}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,155 +185,22 @@ def is_tracking() -> bool:
     return not is_test_run() if track is None else track
 
 
-def notifies_engines() -> bool:
-    """Return whether engines are notified of the site in force, or of any site."""
-    with suppress(ConfigurationError):  # a check reports it
-        sites = get_sites() if get_settings().sites else [site_in_force()]
-        return not all(for_each(sites, silence_reason))
-    return False
+_in_force: ContextVar[Site | None] = ContextVar("site", default=None)
 
 
-def silence_reason() -> str:
-    """Return why engines are not notified of changes of the site; "" if they are."""
-    configured = get_settings()
-    if not configured.engines:
-        return f"{SETTING}['ENGINES'] is empty"
-    if configured.notify is not None:
-        return "" if configured.notify else f"{SETTING}['NOTIFY'] is False"
-    if settings.DEBUG:
-        return "DEBUG is on"
-    if is_test_run():
-        return "this is a test run"
-    try:
-        origin = get_site().origin
-    except ConfigurationError as error:  # a check reports it
-        return str(error).rstrip(".")
-    return "" if is_public(origin) else f"{origin} is not a public address"
+@contextmanager
+def in_force(site: Site | None) -> Iterator[None]:
+    """Let all that is done meanwhile be for one site; for none of them with None.
 
-
-def get_site(request: HttpRequest | None = None) -> Site:
-    """Return the site in force, else the only one, else the one of a request's host.
-
-    With ``contrib.sites`` that is the one of SITE_ID, where it is set.
-
-    Raises:
-        ConfigurationError: there is no origin, or none of several sites was chosen.
-        Http404: none of several sites has the host.
+    The registry then has the sections of that site only.
     """
-    if site := site_in_force():
-        return site
-    if get_settings().sites is None:
-        return _only_site(request)
-    if request is None:
-        sites = get_sites()
-        if len(sites) == 1:
-            return sites[0]
-        raise ConfigurationError(f"There are {len(sites)} sites: choose one by --site.")
-    if not isinstance(get_settings().sites, Mapping):
-        return contrib_site(get_settings().scheme, request)
-    host = request.get_host().lower()
-    for site in get_sites():
-        with in_force(site):
-            if any(host in it.hosts for it in own_sites(site)):
-                return site
-    raise Http404("No such site")
-
-
-def get_sites(request: HttpRequest | None = None) -> list[Site]:
-    """Return the site in force, else all of SITES, else the only one.
-
-    With DEBUG, a request has the origin of the only one that has none.
-    """
-    given = get_settings().sites
-    if given is None or site_in_force():
-        return [get_site(request)]
-    if isinstance(given, Mapping):
-        return [site_named(name) for name in given]
-    return all_contrib_sites(get_settings().scheme)
-
-
-def sites_of_settings() -> list[Site | None]:
-    """Return None, and the sites that may have values of their own; without a query."""
-    given, sites = get_settings().sites, list[Site | None]([None])
-    for name in given if isinstance(given, Mapping) else ():
-        with suppress(ConfigurationError):  # a check reports it
-            sites.append(site_named(name))
-    return sites
-
-
-def sample_site() -> Site:
-    """Return the site in force, else some site that is known without a query."""
-    if site := site_in_force() or sites_of_settings()[-1]:
-        return site
-    configured = get_settings()
-    if configured.sites:
-        return Site(current_id() or "1", "")
-    with suppress(ConfigurationError):  # a check reports it
-        return parse_base_url(configured.base_url or "")
-    return Site(DEFAULT_SITE, "")
-
-
-@until_settings_change
-def site_named(name: str) -> Site:
-    """Return a site of SITES; raise ConfigurationError if its address is none."""
-    given: Any = get_settings().sites
+    token = _in_force.set(site)
     try:
-        where = f"SITES[{name!r}]['BASE_URL']"
-        return parse_base_url(given[name]["BASE_URL"], where, name)
-    except (KeyError, TypeError) as error:
-        words = f"SITES[{name!r}] has no BASE_URL. Give it one: 'https://shop.example'."
-        raise ConfigurationError(words) from error
+        yield
+    finally:
+        _in_force.reset(token)
 
 
-def origin_setting(site: Site) -> str:
-    """Return what gives a site its origin, as messages name it."""
-    configured = get_settings()
-    if isinstance(configured.sites, Mapping):
-        return f"SITEMAPS_PLUS['SITES'][{site.name!r}]['BASE_URL']"
-    has_rows = configured.sites or apps.is_installed("django.contrib.sites")
-    if has_rows and not (configured.base_url and not configured.sites):
-        return "the domain of its row in django.contrib.sites"
-    return "SITEMAPS_PLUS['BASE_URL']"
-
-
-def _only_site(request: HttpRequest | None) -> Site:
-    """Return the site of BASE_URL, else of contrib.sites, else of a request."""
-    configured = get_settings()
-    if configured.base_url:
-        return parse_base_url(configured.base_url)
-    if apps.is_installed("django.contrib.sites"):
-        return replace(contrib_site(configured.scheme), name=DEFAULT_SITE)
-    if request is not None and settings.DEBUG:
-        return parse_base_url(f"{request.scheme}://{request.get_host()}")
-    raise ConfigurationError(
-        "Sitemap URLs have no origin. Set SITEMAPS_PLUS['BASE_URL'] to the address "
-        "of your site, such as 'https://shop.example', or install "
-        "django.contrib.sites."
-    )
-
-
-def site_in(language: str, site: Site) -> Site:
-    """Return where a site has the URLs of a language: LANGUAGE_ORIGINS, or the site."""
-    return language_sites().get(language, site)
-
-
-def site_at(url: str, site: Site) -> Site | None:
-    """Return the site, or that of a language, on whose origin a URL is, else None."""
-    own = [it for it in own_sites(site) if f"{url}/".startswith(f"{it.origin}/")]
-    return own[0] if own else None
-
-
-def own_sites(site: Site) -> list[Site]:
-    """Return the site in force, and where it has the URLs of some languages."""
-    return [site, *language_sites().values()]
-
-
-def language_sites() -> dict[str, Site]:
-    """Return where URLs of LANGUAGE_ORIGINS are; ConfigurationError if not origins."""
-    given: Any = get_settings().language_origins
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"LANGUAGE_ORIGINS is {given!r}. Write a dict.")
-    return {
-        code: parse_base_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
-        for code, origin in given.items()
-    }
+def site_in_force() -> Site | None:
+    """Return the site that all is done for at present; None where that is not known."""
+    return _in_force.get()

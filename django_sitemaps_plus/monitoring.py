@@ -20,9 +20,10 @@ from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import read_dashboard
 
-from .conf import get_settings, get_sites
+from .conf import get_settings
 from .exceptions import SitemapsPlusError
 from .outages import in_one_line
+from .sites import get_sites
 from .views.responses import read_only
 
 logger = logging.getLogger(__name__)

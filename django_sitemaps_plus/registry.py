@@ -11,9 +11,9 @@ from django.apps import apps
 from django.contrib.sitemaps import Sitemap
 from django.utils.module_loading import autodiscover_modules
 
+from .conf import in_force, site_in_force
 from .exceptions import AlreadyRegistered, ConfigurationError, NotRegistered
 from .outages import in_one_line
-from .sites import in_force, site_in_force
 from .sources import SitemapSource, Source
 
 #: Bytes of the name of a section, at most: it becomes part of file names.

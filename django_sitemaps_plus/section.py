@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.exceptions import BuildError, SourceError
@@ -18,7 +18,7 @@ from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.sections import is_well
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Reader, Source, reader_of, surroundings
 
 

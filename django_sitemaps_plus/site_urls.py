@@ -12,12 +12,13 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.urls import reverse
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import Site, get_settings, site_at
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.documents import page_lines
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import Listed
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import site_at
 from django_sitemaps_plus.sources import SitemapSource, surroundings
 
 # A number that stands for any other in the URL of a page.

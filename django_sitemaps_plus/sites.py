@@ -1,13 +1,12 @@
-"""Sites: one origin each with its sections, and which of them is in force."""
+"""Sites: which there are, by the setting or by rows of ``django.contrib.sites``."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import reduce
 from ipaddress import ip_address
 from operator import or_
@@ -23,6 +22,16 @@ from django.db import Error
 from django.db.models import Q
 from django.http import Http404, HttpRequest
 
+from .conf import (
+    DEFAULT_SITE,
+    SETTING,
+    Site,
+    get_settings,
+    in_force,
+    is_test_run,
+    site_in_force,
+    until_settings_change,
+)
 from .core.locations import encode_url
 from .exceptions import ConfigurationError, SitemapsPlusError
 from .outages import in_one_line
@@ -32,49 +41,8 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """An origin with its sections.
-
-    Attributes:
-        name: identifies it among the sites of this project; of ``django.contrib.sites``
-            the primary key, as text.
-        origin: scheme, host and port: ``https://shop.example``.
-        script_prefix: the path of the project; begins and ends with a slash.
-    """
-
-    name: str
-    origin: str
-    script_prefix: str = "/"
-
-    @property
-    def hosts(self) -> tuple[str, str]:
-        """Its host as requests name it, without and with the port of the scheme."""
-        scheme, host = urlsplit(self.origin)[:2]
-        return host, f"{host}:{443 if scheme == 'https' else 80}"
-
-
 #: Characters of a domain and its port, at most.
 MAX_HOST = 253 + len(":65535")
-
-#: The name of the only site, where SITES is not set.
-DEFAULT_SITE = "default"
-
-
-_in_force: ContextVar[Site | None] = ContextVar("site", default=None)
-
-
-@contextmanager
-def in_force(site: Site | None) -> Iterator[None]:
-    """Let all that is done meanwhile be for one site; for none of them with None.
-
-    The registry then has the sections of that site only.
-    """
-    token = _in_force.set(site)
-    try:
-        yield
-    finally:
-        _in_force.reset(token)
 
 
 def for_each(sites: Iterable[Site | None], work: Callable[[], T]) -> list[T]:
@@ -93,9 +61,158 @@ def for_each(sites: Iterable[Site | None], work: Callable[[], T]) -> list[T]:
     return done
 
 
-def site_in_force() -> Site | None:
-    """Return the site that all is done for at present; None where that is not known."""
-    return _in_force.get()
+def get_site(request: HttpRequest | None = None) -> Site:
+    """Return the site in force, else the only one, else the one of a request's host.
+
+    With ``contrib.sites`` that is the one of SITE_ID, where it is set.
+
+    Raises:
+        ConfigurationError: there is no origin, or none of several sites was chosen.
+        Http404: none of several sites has the host.
+    """
+    if site := site_in_force():
+        return site
+    if get_settings().sites is None:
+        return _only_site(request)
+    if request is None:
+        sites = get_sites()
+        if len(sites) == 1:
+            return sites[0]
+        raise ConfigurationError(f"There are {len(sites)} sites: choose one by --site.")
+    if not isinstance(get_settings().sites, Mapping):
+        return contrib_site(get_settings().scheme, request)
+    host = request.get_host().lower()
+    for site in get_sites():
+        with in_force(site):
+            if any(host in it.hosts for it in own_sites(site)):
+                return site
+    raise Http404("No such site")
+
+
+def get_sites(request: HttpRequest | None = None) -> list[Site]:
+    """Return the site in force, else all of SITES, else the only one.
+
+    With DEBUG, a request has the origin of the only one that has none.
+    """
+    given = get_settings().sites
+    if given is None or site_in_force():
+        return [get_site(request)]
+    if isinstance(given, Mapping):
+        return [site_named(name) for name in given]
+    return all_contrib_sites(get_settings().scheme)
+
+
+def sites_of_settings() -> list[Site | None]:
+    """Return None, and the sites that may have values of their own; without a query."""
+    given, sites = get_settings().sites, list[Site | None]([None])
+    for name in given if isinstance(given, Mapping) else ():
+        with suppress(ConfigurationError):  # a check reports it
+            sites.append(site_named(name))
+    return sites
+
+
+def sample_site() -> Site:
+    """Return the site in force, else some site that is known without a query."""
+    if site := site_in_force() or sites_of_settings()[-1]:
+        return site
+    configured = get_settings()
+    if configured.sites:
+        return Site(current_id() or "1", "")
+    with suppress(ConfigurationError):  # a check reports it
+        return parse_base_url(configured.base_url or "")
+    return Site(DEFAULT_SITE, "")
+
+
+@until_settings_change
+def site_named(name: str) -> Site:
+    """Return a site of SITES; raise ConfigurationError if its address is none."""
+    given: Any = get_settings().sites
+    try:
+        where = f"SITES[{name!r}]['BASE_URL']"
+        return parse_base_url(given[name]["BASE_URL"], where, name)
+    except (KeyError, TypeError) as error:
+        words = f"SITES[{name!r}] has no BASE_URL. Give it one: 'https://shop.example'."
+        raise ConfigurationError(words) from error
+
+
+def origin_setting(site: Site) -> str:
+    """Return what gives a site its origin, as messages name it."""
+    configured = get_settings()
+    if isinstance(configured.sites, Mapping):
+        return f"SITEMAPS_PLUS['SITES'][{site.name!r}]['BASE_URL']"
+    has_rows = configured.sites or apps.is_installed("django.contrib.sites")
+    if has_rows and not (configured.base_url and not configured.sites):
+        return "the domain of its row in django.contrib.sites"
+    return "SITEMAPS_PLUS['BASE_URL']"
+
+
+def _only_site(request: HttpRequest | None) -> Site:
+    """Return the site of BASE_URL, else of contrib.sites, else of a request."""
+    configured = get_settings()
+    if configured.base_url:
+        return parse_base_url(configured.base_url)
+    if apps.is_installed("django.contrib.sites"):
+        return replace(contrib_site(configured.scheme), name=DEFAULT_SITE)
+    if request is not None and settings.DEBUG:
+        return parse_base_url(f"{request.scheme}://{request.get_host()}")
+    raise ConfigurationError(
+        "Sitemap URLs have no origin. Set SITEMAPS_PLUS['BASE_URL'] to the address "
+        "of your site, such as 'https://shop.example', or install "
+        "django.contrib.sites."
+    )
+
+
+def site_in(language: str, site: Site) -> Site:
+    """Return where a site has the URLs of a language: LANGUAGE_ORIGINS, or the site."""
+    return language_sites().get(language, site)
+
+
+def site_at(url: str, site: Site) -> Site | None:
+    """Return the site, or that of a language, on whose origin a URL is, else None."""
+    own = [it for it in own_sites(site) if f"{url}/".startswith(f"{it.origin}/")]
+    return own[0] if own else None
+
+
+def own_sites(site: Site) -> list[Site]:
+    """Return the site in force, and where it has the URLs of some languages."""
+    return [site, *language_sites().values()]
+
+
+def language_sites() -> dict[str, Site]:
+    """Return where URLs of LANGUAGE_ORIGINS are; ConfigurationError if not origins."""
+    given: Any = get_settings().language_origins
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"LANGUAGE_ORIGINS is {given!r}. Write a dict.")
+    return {
+        code: parse_base_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
+        for code, origin in given.items()
+    }
+
+
+def notifies_engines() -> bool:
+    """Return whether engines are notified of the site in force, or of any site."""
+    with suppress(ConfigurationError):  # a check reports it
+        sites = get_sites() if get_settings().sites else [site_in_force()]
+        return not all(for_each(sites, silence_reason))
+    return False
+
+
+def silence_reason() -> str:
+    """Return why engines are not notified of changes of the site; "" if they are."""
+    configured = get_settings()
+    if not configured.engines:
+        return f"{SETTING}['ENGINES'] is empty"
+    if configured.notify is not None:
+        return "" if configured.notify else f"{SETTING}['NOTIFY'] is False"
+    if settings.DEBUG:
+        return "DEBUG is on"
+    if is_test_run():
+        return "this is a test run"
+    try:
+        origin = get_site().origin
+    except ConfigurationError as error:  # a check reports it
+        return str(error).rstrip(".")
+    return "" if is_public(origin) else f"{origin} is not a public address"
 
 
 def parse_base_url(

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
-from django_sitemaps_plus.conf import Site, silence_reason
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics import requests
 from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.diagnostics.section_pages import losing
@@ -29,7 +29,7 @@ from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import as_listed
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import silence_reason
 
 from .pages import chosen_site, show
 

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods, require_safe
 
-from django_sitemaps_plus.conf import Site, site_at
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics.explain import (
     Explanation,
     Shown,
@@ -35,7 +35,7 @@ from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import site_at
 
 from .actions import allowed_actions, say_done
 from .pages import fields_shown, known_sites, named_objects, object_url, show, tabs

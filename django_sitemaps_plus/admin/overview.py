@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.diagnostics.problems import (
     Problem,
     last_seen,
@@ -37,7 +37,6 @@ from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Worker
 from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions

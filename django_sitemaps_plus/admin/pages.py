@@ -19,9 +19,10 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from django_sitemaps_plus.conf import Site, get_sites
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
+from django_sitemaps_plus.sites import get_sites
 from django_sitemaps_plus.sources.conditions import as_keys
 
 #: Objects of a model that are named.

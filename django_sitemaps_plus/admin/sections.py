@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, get_settings, silence_reason
+from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.diagnostics import section_pages
 from django_sitemaps_plus.diagnostics.advice import form_of
@@ -34,7 +34,7 @@ from django_sitemaps_plus.publishing.prune import removed_sections
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import page_url
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import silence_reason
 from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 

@@ -14,11 +14,10 @@ from django.utils.encoding import uri_to_iri
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.site_urls import as_listed
-from django_sitemaps_plus.sites import in_force
 
 from .pages import chosen_site, known_sites, show
 

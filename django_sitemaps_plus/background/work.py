@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
-from django_sitemaps_plus.conf import get_settings, get_site, get_sites
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.claims import BATCH_PAGES
@@ -30,7 +30,7 @@ from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.prune import is_pruned, prune
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import Site, for_each
+from django_sitemaps_plus.sites import for_each, get_site, get_sites
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from django.db import Error
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import get_settings, in_force
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
@@ -27,7 +27,7 @@ from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.signals import build_finished
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking import deploys
 from django_sitemaps_plus.tracking.schedule import notice

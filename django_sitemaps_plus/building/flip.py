@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connections
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import (
     INDEX,
@@ -28,6 +28,7 @@ from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.tracking.collecting import take_changes
 
 from .guard import eroding, hold, must_wait

@@ -9,7 +9,6 @@ from django.db import Error
 from django.db.models import F, Max
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.documents import render_index
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.models import INDEX, Page, Section, State
@@ -17,6 +16,7 @@ from django_sitemaps_plus.models.pages import listed_pages
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import index_lines, stylesheet_url
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Tally
 
 from .store import BuiltPage, store_page

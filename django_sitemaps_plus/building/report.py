@@ -9,7 +9,6 @@ from shlex import quote
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
@@ -19,6 +18,7 @@ from django_sitemaps_plus.models import (
     Section,
 )
 from django_sitemaps_plus.publishing.sync import page_name
+from django_sitemaps_plus.sites import get_site
 
 logger = logging.getLogger(__name__)
 

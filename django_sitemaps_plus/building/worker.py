@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from django.db import Error, OperationalError
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import get_settings, in_force
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
@@ -22,7 +22,6 @@ from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import deferred_flush
 
 from .flip import flip, send_page_built, take_changes_meanwhile

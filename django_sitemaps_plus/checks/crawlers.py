@@ -14,8 +14,8 @@ from django.db.models import DateField, DateTimeField
 from django.http import HttpResponse
 from django.urls import NoReverseMatch, Resolver404
 
-from django_sitemaps_plus import conf, site_urls, views
-from django_sitemaps_plus.conf import SETTING, get_settings, is_test_run
+from django_sitemaps_plus import conf, site_urls, sites, views
+from django_sitemaps_plus.conf import SETTING, get_settings, is_test_run, site_in_force
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Page
@@ -23,7 +23,6 @@ from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import broken_engines, get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.robots_txt import robots_records
-from django_sitemaps_plus.sites import site_in_force
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, surroundings
 from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.route import resolver_of
@@ -157,7 +156,7 @@ def check_robots(**kwargs: Any) -> Faults:
     # Other checks report a wrong BASE_URL, and URLs that cannot be reversed.
     try:
         base_url = get_settings().base_url or _ANYWHERE
-        site = site_in_force() or conf.parse_base_url(base_url)
+        site = site_in_force() or sites.parse_base_url(base_url)
     except ConfigurationError:
         return
     paths: list[str] = []
@@ -200,7 +199,7 @@ def check_engines(**kwargs: Any) -> Faults:
     for engine in get_engines().values():
         paths: list[str] = []
         with suppress(Exception):  # it may be the user's, and its view logs this
-            paths = [f"/{name}" for name in engine.files(conf.get_site())]
+            paths = [f"/{name}" for name in engine.files(sites.get_site())]
         if not all([is_answered_by(views.text_file, path) for path in paths]):
             yield warning(
                 11,

@@ -13,9 +13,9 @@ from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet
 from django.db import Error
 
-from django_sitemaps_plus.conf import sites_of_settings
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import sites_of_settings
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
 
 #: Where each of them is explained, in the repository; a wheel does not contain it.

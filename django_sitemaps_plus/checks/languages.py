@@ -15,8 +15,9 @@ from django.middleware.locale import LocaleMiddleware
 from django.urls import NoReverseMatch, get_script_prefix
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site, site_in
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.extensions import Alternate
+from django_sitemaps_plus.sites import site_in
 from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
 from django_sitemaps_plus.sources.languages import (
     default_language,

@@ -15,15 +15,21 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error, router
 
-from django_sitemaps_plus import conf
+from django_sitemaps_plus import conf, sites
 from django_sitemaps_plus.cache import is_shared
-from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, is_test_run
+from django_sitemaps_plus.conf import (
+    SETTING,
+    AppSettings,
+    get_settings,
+    in_force,
+    is_test_run,
+)
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.monitoring import is_token
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import current_id, in_force
+from django_sitemaps_plus.sites import current_id
 from django_sitemaps_plus.storage import get_storage
 
 from .crawlers import are_included, has_only_views_of_contrib
@@ -96,12 +102,12 @@ def _values() -> Faults:
             yield error(2, message, f"The default is {item.default!r}.")
     try:
         if isinstance(configured.base_url, str):
-            conf.parse_base_url(configured.base_url)
+            sites.parse_base_url(configured.base_url)
     except ConfigurationError as fault:
         yield error(2, *reason_and_remedy(fault))
     codes: Iterable[str] = ()
     try:
-        codes = conf.language_sites()
+        codes = sites.language_sites()
     except ConfigurationError as fault:
         yield error(2, *reason_and_remedy(fault))
     languages = dict(settings.LANGUAGES)
@@ -152,12 +158,12 @@ def check_public_origin(**kwargs: Any) -> Faults:
     # Without BASE_URL another check asks the database; others report wrong addresses.
     if get_settings().base_url:
         with suppress(ConfigurationError):
-            for site in conf.own_sites(conf.get_site()):
+            for site in sites.own_sites(sites.get_site()):
                 yield from _not_public(site.origin)
 
 
 def _not_public(origin: str) -> list[CheckMessage]:
-    if settings.DEBUG or conf.is_public(origin):
+    if settings.DEBUG or sites.is_public(origin):
         return []
     message = f"Sitemaps have the origin {origin!r}, which crawlers cannot reach."
     hint = f"Set the public address of your site in {SETTING}, or as the domain of the "
@@ -177,7 +183,7 @@ def check_current_site(
     if router.db_for_read(Site) not in (databases or ()):
         return
     try:
-        yield from _not_public(conf.get_site().origin)
+        yield from _not_public(sites.get_site().origin)
     except ConfigurationError as fault:
         hint = "The admin and the shell can add and change sites."
         yield warning(23, f"Sitemaps have no origin. {fault}", hint)
@@ -275,7 +281,7 @@ def _faults_of_sites(given: Any) -> Faults:
             message = f"{name!r} cannot name a site in {_SITES}."
             yield error(60, message, "Use 1 to 64 of a-z, 0-9, '_' and '-'.")
         try:
-            site = conf.site_named(name)
+            site = sites.site_named(name)
         except ConfigurationError as fault:
             yield error(60, *reason_and_remedy(fault))
             continue
@@ -285,7 +291,7 @@ def _faults_of_sites(given: Any) -> Faults:
             yield error(60, f"{_SITES}[{name!r}] has an unknown key {key!r}.", hint)
         # Another check says what is wrong with LANGUAGE_ORIGINS.
         with in_force(site), suppress(ConfigurationError):
-            hosts.update({it.hosts[0] for it in conf.own_sites(site)})
+            hosts.update({it.hosts[0] for it in sites.own_sites(site)})
     for host in [host for host, number in hosts.items() if number > 1]:
         message = f"{_SITES} has several sites of {host}."
         yield error(61, message, "A request's host chooses one: give each its own.")

@@ -13,11 +13,11 @@ from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db import Error, connections, router
 from django.db.models import F, Model, QuerySet
 
-from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import own_alias
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sites import sample_site
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,

@@ -16,8 +16,9 @@ from wagtail.coreutils import WAGTAIL_APPEND_SLASH
 from wagtail.models import Page, PageViewRestriction, get_page_models
 from wagtail.models import Site as WagtailSite
 
-from django_sitemaps_plus.conf import get_settings, get_site, sample_site
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.sites import get_site, sample_site
 from django_sitemaps_plus.sources import ModelSource, Tally, reader_of, under
 from django_sitemaps_plus.sources.columns import Failed, attempt, called
 from django_sitemaps_plus.sources.contrib_fields import own_getters

@@ -21,13 +21,14 @@ from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from django_sitemaps_plus.conf import Site, site_at
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
+from django_sitemaps_plus.sites import site_at
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,

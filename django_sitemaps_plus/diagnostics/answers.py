@@ -29,14 +29,14 @@ from django.urls import NoReverseMatch, Resolver404, resolve, set_script_prefix
 from django.utils import timezone
 
 from django_sitemaps_plus.cache import first_to
-from django_sitemaps_plus.conf import Site, get_site, until_settings_change
+from django_sitemaps_plus.conf import Site, in_force, until_settings_change
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.models import INDEX, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import surroundings
 
 #: How long an answer counts.

@@ -23,7 +23,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from django.db import Error
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, language_sites
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.robots import parse_robots
 from django_sitemaps_plus.core.validation import Checker, Fault, File, Problem
@@ -32,6 +32,7 @@ from django_sitemaps_plus.core.validation.reader import read_text
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.models import INDEX, Figure, Page, Section
 from django_sitemaps_plus.site_urls import index_urls, page_url
+from django_sitemaps_plus.sites import language_sites
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 
 from .answers import ask

@@ -17,15 +17,7 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.building.settle import mark_damaged
-from django_sitemaps_plus.conf import (
-    DEFAULT_SITE,
-    Site,
-    get_settings,
-    get_site,
-    is_public,
-    origin_setting,
-    silence_reason,
-)
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import EVERYTHING
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
@@ -46,6 +38,12 @@ from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import index_url
+from django_sitemaps_plus.sites import (
+    get_site,
+    is_public,
+    origin_setting,
+    silence_reason,
+)
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects

@@ -18,14 +18,8 @@ from django.utils import timezone
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
-from django_sitemaps_plus.conf import Site, own_sites
-from django_sitemaps_plus.core.entry_lines import (
-    head,
-    head_of,
-    lastmods_in,
-    lines_of,
-    urls_in,
-)
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core import entry_lines
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.core.xml import escape
@@ -37,6 +31,7 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources import ModelSource, Source, Tally
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
@@ -75,7 +70,7 @@ class Lead:
     @property
     def urls(self) -> list[str]:
         """The URLs that the section gives the row: one, or one a language."""
-        return sorted(set(urls_in(self.lines.encode())))
+        return sorted(set(entry_lines.urls_in(self.lines.encode())))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -274,7 +269,7 @@ def _search(
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
     if not wanted:
         return
-    urls = {head_of(escape(url)): url for url in wanted}
+    urls = {entry_lines.head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
     for page, document in _documents(section, leads, is_whole=bool(forms)):
         if monotonic() >= viewer.until:
@@ -290,12 +285,12 @@ def _search(
             )
             found.notes.append(words % {"page": page.number, "section": section.name})
             continue
-        for line in lines_of(urls, document):
+        for line in entry_lines.lines_of(urls, document):
             entry = Listing(
-                url=urls[head(line)],
+                url=urls[entry_lines.head(line)],
                 section=section.name,
                 page=page.number,
-                lastmod="".join(lastmods_in(line)),
+                lastmod="".join(entry_lines.lastmods_in(line)),
                 object=page.object,
                 published_at=page.published_at,
             )

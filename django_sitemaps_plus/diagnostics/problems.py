@@ -16,11 +16,12 @@ from django.utils.timesince import timesince
 from django.utils.translation import get_language_bidi, gettext_lazy, override
 from django.utils.translation import gettext as _
 
-from django_sitemaps_plus.conf import Site, origin_setting
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.models.workers import COMMANDS, Worker
 from django_sitemaps_plus.notifications.dispatch import HIGHEST, indexed_share
 from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.sites import origin_setting
 
 from .answers import Answer
 from .requests import command_for, rebuilt
@@ -307,9 +308,8 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
             if age - age_of(max(published)) > UNREAD:
                 unread.append(Item(name=feed, words=f"{read_at:%Y-%m-%d}"))
         share = indexed_share(said)
-        if share is None or not isinstance(highest, float):
-            continue
-        if share < highest * (1 - FALLEN):
+        least = highest * (1 - FALLEN) if isinstance(highest, float) else 0
+        if share is not None and share < least:
             fewer.append(Item(name=feed, words=f"{highest:.0%} → {share:.0%}"))
     kinds = (
         ("engine_feedback", errors, _("Errors that it reports: %s")),

@@ -15,7 +15,7 @@ from django.db import router, transaction
 from django.db.models import F, Model
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings, own_sites
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import (
     Delivery,
@@ -29,6 +29,7 @@ from django_sitemaps_plus.models.base import atomic
 from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications.outbox import want_urls
+from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources.conditions import as_keys
 from django_sitemaps_plus.tracking.recording import notify_changed
 

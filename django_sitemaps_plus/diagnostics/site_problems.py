@@ -15,11 +15,10 @@ from django.template.defaultfilters import floatformat
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models import INDEX, Delivery, Page
 from django_sitemaps_plus.models.claims import is_parked
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .audit import read_findings

@@ -14,7 +14,7 @@ from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery, Sum
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
-from django_sitemaps_plus.conf import Site, get_settings, silence_reason
+from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import (
     INDEX,
@@ -39,7 +39,7 @@ from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.live import LiveFault, live_faults
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import silence_reason
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
 from .answers import Answer, stored_answer

@@ -12,10 +12,10 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error
 
 from django_sitemaps_plus.background.work import FAILURES
-from django_sitemaps_plus.conf import Site, get_settings, get_sites
+from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_sites
 
 
 class SiteCommand(BaseCommand):

@@ -13,8 +13,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_settings, notifies_engines
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sites import notifies_engines
 
 from .base import Row, RowQuerySet, atomic, retried
 from .clock import Now

@@ -12,8 +12,9 @@ from django.db import Error, connections, models, transaction
 from django.db.models import Count, Exists, F, FilteredRelation, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce
 
-from django_sitemaps_plus.conf import Site, get_site, origin_setting, own_sites
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.sites import get_site, origin_setting, own_sites
 from django_sitemaps_plus.storage.objects import COPY
 
 from .base import Row, RowQuerySet, contained, retried

@@ -13,12 +13,12 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site, notifies_engines
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.outages import ends_work
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site, notifies_engines
 
 from .base import Engine, Takes
 from .configuration import broken_engines, get_engine, get_engines

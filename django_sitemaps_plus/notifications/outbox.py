@@ -9,12 +9,12 @@ from itertools import islice
 
 from django.urls import NoReverseMatch
 
-from django_sitemaps_plus.conf import get_site, notifies_engines
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import BATCH_ROWS, hash_target
 from django_sitemaps_plus.outages import ends_work
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import feed_urls, index_urls
+from django_sitemaps_plus.sites import get_site, notifies_engines
 
 from .base import Takes
 from .configuration import ConfiguredEngine, EngineFault, engines_to_notify

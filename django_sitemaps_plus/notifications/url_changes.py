@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import get_settings, get_site, notifies_engines
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core import entry_lines
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import Diff, diff
@@ -35,6 +35,7 @@ from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sites import get_site, notifies_engines
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 from django_sitemaps_plus.storage import read_document

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.exceptions import NotRegistered, StoreError
 from django_sitemaps_plus.models import (
     INDEX,
@@ -35,7 +35,6 @@ from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.workers import FORGOTTEN
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import delete_object, objects
 from django_sitemaps_plus.storage.filesystem import remove_unfinished
 

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from django.core.files.storage import FileSystemStorage
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, get_settings, sample_site
+from django_sitemaps_plus.conf import DEFAULT_SITE, get_settings
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.sites import sample_site
 from django_sitemaps_plus.storage.filesystem import (
     TEMPORARY,
     file_mode,

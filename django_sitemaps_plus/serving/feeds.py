@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed
 
-from django_sitemaps_plus.conf import Site, get_settings, get_site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.documents import NAMESPACES, render_text, render_urlset
 from django_sitemaps_plus.core.entry_lines import dated_lines
@@ -22,6 +22,7 @@ from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import read_document
 

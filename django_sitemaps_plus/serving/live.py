@@ -16,7 +16,7 @@ from django.db import Error
 from django.utils import timezone
 
 from django_sitemaps_plus.cache import first_to, forget, recall, remember
-from django_sitemaps_plus.conf import Site, get_settings, get_site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.documents import render_index
 from django_sitemaps_plus.core.gzip import Document, write_document
@@ -31,6 +31,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import index_lines, stylesheet_url
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources.dates import lastmod_text
 
 from .single_flight import SingleFlight, patience

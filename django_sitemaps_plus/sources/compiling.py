@@ -14,10 +14,11 @@ from django.db.models.expressions import Combinable
 from django.db.models.sql.constants import LOUTER
 from django.db.models.sql.datastructures import Join
 
-from django_sitemaps_plus.conf import Site, site_in
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.sites import site_in
 
 from . import related
 from .base import DeclaredSource, ModelSource

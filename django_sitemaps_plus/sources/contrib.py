@@ -13,11 +13,11 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import EmptyPage
 from django.db.models import Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import Site, get_site, sample_site
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
-from django_sitemaps_plus.sites import django_site
+from django_sitemaps_plus.sites import django_site, get_site, sample_site
 
 from .base import Source
 from .contrib_fields import (

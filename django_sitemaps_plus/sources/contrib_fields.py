@@ -16,9 +16,9 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 from django.utils.functional import Promise
 
-from django_sitemaps_plus.conf import Site, sample_site
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.locations import encode_url
-from django_sitemaps_plus.sites import django_site
+from django_sitemaps_plus.sites import django_site, sample_site
 
 from .columns import Getter, attempt, called, selected
 from .fields import NAMESPACE_OF

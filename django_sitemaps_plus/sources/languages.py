@@ -16,7 +16,8 @@ from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.urls import get_script_prefix, get_urlconf, set_script_prefix, set_urlconf
 from django.utils import timezone, translation
 
-from django_sitemaps_plus.conf import Site, site_in
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.sites import site_in
 
 from .base import DeclaredSource, ModelSource
 from .columns import (

@@ -21,9 +21,9 @@ from django.db.models.query import ModelIterable
 from django.db.models.query_utils import DeferredAttribute
 from django.db.models.signals import post_init, pre_init
 
-from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.sites import sample_site
 
 from .base import ModelSource
 from .keys import KeySpace, own_field

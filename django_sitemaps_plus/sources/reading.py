@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import DateTimeField, Max, Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import get_site, sample_site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS, LimitExceededError
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.sites import get_site, sample_site, site_in
 
 from .base import DeclaredSource, ModelSource, Source, ViewSource
 from .columns import Failed, Getter, Values, called, constant

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connections, models
 from django.utils import translation
 
-from django_sitemaps_plus.conf import get_settings, site_in
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.documents import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
@@ -23,6 +23,7 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import stylesheet_url
+from django_sitemaps_plus.sites import site_in
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, ViewSource
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import images_of

@@ -12,12 +12,13 @@ from django.db import Error
 from django.db.models import Model
 from django.dispatch import receiver
 
-from django_sitemaps_plus.conf import SETTING, is_tracking, notifies_engines
+from django_sitemaps_plus.conf import SETTING, is_tracking
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.sites import notifies_engines
 from django_sitemaps_plus.sources import SitemapSource
 
 #: Seconds for which a process takes a section that nothing reads to stay so.

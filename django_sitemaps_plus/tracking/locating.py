@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, IntegerField
 
-from django_sitemaps_plus.conf import notifies_engines
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import (
@@ -24,7 +24,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.publications import BATCH_KEYS
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import notifies_engines
 from django_sitemaps_plus.sources import ModelSource, Reader
 from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.querysets import plain

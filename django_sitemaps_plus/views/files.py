@@ -10,17 +10,12 @@ from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
-from django_sitemaps_plus.conf import (
-    get_settings,
-    get_site,
-    get_sites,
-    sites_of_settings,
-)
+from django_sitemaps_plus.conf import get_settings, in_force
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 from django_sitemaps_plus.serving.robots_txt import render_site_robots
-from django_sitemaps_plus.sites import for_each, in_force
+from django_sitemaps_plus.sites import for_each, get_site, get_sites, sites_of_settings
 
 from .responses import read_only
 

@@ -15,9 +15,9 @@ from django.shortcuts import render
 from django.utils.translation import get_language
 from django.views.decorators.http import conditional_page
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 from django_sitemaps_plus.core.entry_lines import entries_in
+from django_sitemaps_plus.sites import get_site
 
 from .responses import read_only
 from .sitemaps import index, page

@@ -19,7 +19,7 @@ from django.http import (
     HttpResponsePermanentRedirect,
 )
 
-from django_sitemaps_plus.conf import AppSettings, get_settings, get_site
+from django_sitemaps_plus.conf import AppSettings, get_settings, in_force
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError, StoreError
@@ -34,7 +34,7 @@ from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.feeds import Feed, newest_entries, text_sitemap
 from django_sitemaps_plus.serving.live import live_index, live_page
 from django_sitemaps_plus.site_urls import feed_url, has_feed, page_url
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import SitemapSource
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 

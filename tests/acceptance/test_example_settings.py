@@ -23,7 +23,7 @@ import json, sys, django
 django.setup()
 from django.conf import settings
 from django.core.management import call_command
-from django_sitemaps_plus.conf import notifies_engines
+from django_sitemaps_plus.sites import notifies_engines
 call_command("check", tags=["sitemaps_plus"], fail_level=sys.argv[1], stdout=sys.stderr)
 engines = settings.SITEMAPS_PLUS.get("ENGINES", {}).values()
 print(json.dumps({

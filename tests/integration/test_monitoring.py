@@ -15,10 +15,11 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families as parse_plain
 
 from django_sitemaps_plus import monitoring
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.metrics import METRICS
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, EngineHost, Page
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
 from tests.support.faults import fail_queries

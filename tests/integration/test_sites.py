@@ -23,10 +23,10 @@ from django_sitemaps_plus.background import work
 from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.building.state import Build
-from django_sitemaps_plus.conf import get_site, get_sites
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.models import Change, Page, Publication, Section
 from django_sitemaps_plus.section import OpenSection
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site, get_sites
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import pass_grace
 from tests.support.documents import locs, read_index

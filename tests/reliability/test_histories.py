@@ -29,13 +29,13 @@ from lxml import etree
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import site_named
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.models import Change, Page, Section, State
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import site_named
 from django_sitemaps_plus.tracking import known
 from django_sitemaps_plus.tracking.schedule import notice
 from tests.support.builds import pass_grace, pass_pauses

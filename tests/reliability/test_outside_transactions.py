@@ -12,10 +12,10 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.registry import SourceRegistry
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.tracking import collecting, known
 from django_sitemaps_plus.tracking.locating import delete_changes
 from tests.support.builds import pass_grace

@@ -15,10 +15,11 @@ from django.db import OperationalError, connection
 
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import AppSettings, get_site
+from django_sitemaps_plus.conf import AppSettings
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.publishing import prune as pruning
 from django_sitemaps_plus.publishing.prune import prune
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.storage import object_exists, objects
 from tests.support.testapp.models import Product
 

@@ -37,11 +37,11 @@ from django_sitemaps_plus.checks import (
     check_urls,
 )
 from django_sitemaps_plus.checks.examining import PAGE
-from django_sitemaps_plus.conf import AppSettings, Site, get_sites
+from django_sitemaps_plus.conf import AppSettings, Site, in_force
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.notifications import Batch, Engine, Secret, Takes
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_sites
 from tests.support.servers.engine_requests import State
 from tests.support.servers.service_account import make_service_account
 from tests.support.shop import START, limited

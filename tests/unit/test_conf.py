@@ -13,19 +13,16 @@ from django.core.files.storage import InMemoryStorage
 from django.test import RequestFactory, modify_settings, override_settings
 from django.test.utils import _TestState
 
-from django_sitemaps_plus.conf import (
-    AppSettings,
-    Site,
-    get_settings,
+from django_sitemaps_plus.conf import AppSettings, Site, get_settings, in_force
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.site_urls import has_feed, stylesheet_url
+from django_sitemaps_plus.sites import (
     get_site,
     is_public,
     notifies_engines,
     parse_base_url,
     silence_reason,
 )
-from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.site_urls import has_feed, stylesheet_url
-from django_sitemaps_plus.sites import in_force
 from tests.integration.sources import contrib_zoo
 
 

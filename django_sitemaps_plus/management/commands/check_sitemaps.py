@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import Error
 from django.template.defaultfilters import pluralize
 
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.validation import WORDS, Problem
 from django_sitemaps_plus.diagnostics.advice import advise
 from django_sitemaps_plus.diagnostics.audit import (
@@ -24,6 +24,7 @@ from django_sitemaps_plus.diagnostics.audit import (
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import get_site
 
 
 class Command(SiteCommand):

@@ -6,10 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
 
-from django_sitemaps_plus.conf import Site, site_at
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics.explain import explain_url
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.sites import site_at
 
 
 class Command(SiteCommand):

@@ -13,7 +13,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
-from django_sitemaps_plus import conf
+from django_sitemaps_plus import conf, sites
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import (
     EngineStatus,
@@ -30,7 +31,6 @@ from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import as_listed
-from django_sitemaps_plus.sites import in_force
 
 
 def moment(text: str) -> datetime:
@@ -97,7 +97,7 @@ class Command(SiteCommand):
     def options_of(self, site: conf.Site, **options: Any) -> dict[str, Any] | None:
         """Return what was asked for of a site that has one of the URLs."""
         urls = options["urls"]
-        is_there = not urls or any([conf.site_at(url, site) for url in urls])
+        is_there = not urls or any([sites.site_at(url, site) for url in urls])
         return super().options_of(site, **options) if is_there else None
 
     def handle_site(self, *, verbosity: int, **asked: Any) -> None:
@@ -105,7 +105,7 @@ class Command(SiteCommand):
         begin = timezone.now()
         with in_force(owning_site()):
             report, chosen = _notify(begin, **asked)
-        engines = engine_status(conf.get_site())
+        engines = engine_status(sites.get_site())
         rows = [asdict(engine) for engine in engines]
         if asked["json"]:
             self.write_json({"chosen": chosen, **asdict(report), "engines": rows})
@@ -140,7 +140,7 @@ def _notify(
     for name in section:
         registry.get(name)
     try:
-        given = [as_listed(url, conf.get_site()) for url in urls]
+        given = [as_listed(url, sites.get_site()) for url in urls]
     except ValueError as error:
         raise CommandError(str(error)) from error
     delay = conf.get_settings().notify_delay_seconds
@@ -164,7 +164,7 @@ def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
         raise CommandError(next(map(str, broken_engines()), none))
-    if reason := conf.silence_reason():
+    if reason := sites.silence_reason():
         raise CommandError(
             f"Engines are not notified: {reason}. SITEMAPS_PLUS['NOTIFY'] = True "
             "forces it. What changed until now is not submitted later: edit and build "
@@ -192,7 +192,7 @@ def _problems(
     for engine in engines:
         if names and engine.engine not in names:
             continue
-        status = SiteStatus(site=conf.get_site(), engines=[engine])
+        status = SiteStatus(site=sites.get_site(), engines=[engine])
         problems += map(str, problems_of(status))
         if begin and engine.waiting:
             problems += [

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.section_pages import preview
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import left_out, shown_once
 from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.sites import get_site
 
 
 def positive(text: str) -> int:

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.building.report import BuildReport
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.management import output
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import get_site
 
 #: Seconds between two lines about a build that takes long.
 PROGRESS_SECONDS = 10

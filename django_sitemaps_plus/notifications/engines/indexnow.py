@@ -6,12 +6,13 @@ import re
 from typing import ClassVar
 from urllib.parse import quote
 
-from django_sitemaps_plus.conf import Site, site_at
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.base import Batch, Engine
 from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
 from django_sitemaps_plus.notifications.http import accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
+from django_sitemaps_plus.sites import site_at
 
 #: Passes URLs on to all participating engines.
 ENDPOINT = "https://api.indexnow.org/indexnow"

@@ -71,9 +71,9 @@ def disturb_engines() -> None:
     """Have one engine parked, one failing, and one that gives feedback."""
     from django.utils import timezone
 
-    from django_sitemaps_plus.conf import get_site
     from django_sitemaps_plus.models import Delivery, EngineHost
     from django_sitemaps_plus.models.deliveries import hash_target
+    from django_sitemaps_plus.sites import get_site
 
     origin, now = get_site().origin, timezone.now()
     host = origin.partition("//")[2]
@@ -111,9 +111,9 @@ def remember() -> None:
     """Have figures of a week, what an audit has found, and URL changes."""
     from django.utils import timezone
 
-    from django_sitemaps_plus.conf import get_site
     from django_sitemaps_plus.diagnostics.audit import keep_findings
     from django_sitemaps_plus.models import INDEX, Figure, Section, UrlChanges
+    from django_sitemaps_plus.sites import get_site
 
     chance, kind = random.Random(7), Figure.Kind
     last = timezone.now().replace(minute=0, second=0, microsecond=0)

@@ -11,11 +11,11 @@ from django.test.utils import override_settings
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from tests.benchmarks.building import bare_rendering, build_all, built
 from tests.benchmarks.harness import Subject, Target, timed

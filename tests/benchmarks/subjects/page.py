@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, timed

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.storage import store_object
 from tests.benchmarks.building import bare_rows, built, store_bare
 from tests.benchmarks.changing import edit, listening, refresh_one

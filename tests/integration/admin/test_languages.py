@@ -12,10 +12,10 @@ from django.core.management import call_command
 from django.utils import timezone, translation
 from lxml import html
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Figure, Page, Section
+from django_sitemaps_plus.sites import get_site
 from tests.integration.diagnostics.rows import ENGINE
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"

@@ -15,10 +15,10 @@ from lxml import html
 
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page, Section
+from django_sitemaps_plus.sites import get_site
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Label, Product

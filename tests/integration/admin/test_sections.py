@@ -22,7 +22,7 @@ from lxml import html
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source
 from django_sitemaps_plus.admin import sections as views
-from django_sitemaps_plus.conf import get_site, get_sites
+from django_sitemaps_plus.conf import in_force, site_in_force
 from django_sitemaps_plus.diagnostics import section_pages
 from django_sitemaps_plus.diagnostics.section_pages import (
     History,
@@ -41,7 +41,7 @@ from django_sitemaps_plus.models import (
     State,
     UrlChanges,
 )
-from django_sitemaps_plus.sites import in_force, site_in_force
+from django_sitemaps_plus.sites import get_site, get_sites
 from tests.support.builds import build_fully
 from tests.support.faults import fail_open
 from tests.support.published import path_of

@@ -9,8 +9,9 @@ from django.db.models.functions import Now
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.report import SectionReport
 from django_sitemaps_plus.building.state import Build
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.sites import get_site
 from tests.support.testapp.models import Product
 
 PATHS = tuple(f"/sitemap-products-{number}.xml" for number in (1, 2, 3))

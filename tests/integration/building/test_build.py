@@ -24,14 +24,14 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import MAX_PROBLEM
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.store import BuiltPage, Result
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_site
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, in_force
 from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import INDEX, Figure, Page, Section, State
 from django_sitemaps_plus.models.sections import take_origin
 from django_sitemaps_plus.publishing.prune import prune
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import get_site
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries

@@ -28,7 +28,6 @@ from django.views.decorators.cache import cache_page
 from lxml import etree
 
 from django_sitemaps_plus import adoption, registry
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.contrib import views as ours
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.diagnostics.problems import problems_of
@@ -36,6 +35,7 @@ from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.publishing.prune import prune
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import tracking
 from tests.integration.sources import contrib_zoo as zoo
 from tests.reliability.tools.odd_requests import HEADERS, is_allowed

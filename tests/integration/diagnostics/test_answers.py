@@ -21,12 +21,12 @@ from django.utils import timezone
 from django.utils.translation import get_language, override
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site, get_sites
+from django_sitemaps_plus.conf import in_force, site_in_force
 from django_sitemaps_plus.diagnostics import answers
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import SiteStatus, read_dashboard
 from django_sitemaps_plus.models import INDEX, Section
-from django_sitemaps_plus.sites import in_force, site_in_force
+from django_sitemaps_plus.sites import get_site, get_sites
 from tests.support.faults import fail_queries, writes_to
 from tests.support.shop import limited, make_products
 

@@ -15,7 +15,6 @@ from django.utils import timezone
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import (
@@ -35,6 +34,7 @@ from django_sitemaps_plus.models import (
     State,
     clock,
 )
+from django_sitemaps_plus.sites import get_site, get_sites
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
 

@@ -18,7 +18,6 @@ from django.urls import path
 from django.utils import timezone
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics import requests
 from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
 from django_sitemaps_plus.diagnostics.explain import explain_url as explain
@@ -26,6 +25,7 @@ from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.models import Change, Delivery, Exclusion, Page, Section
 from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.storage import delete_object
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay, build_fully

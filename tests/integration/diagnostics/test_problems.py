@@ -23,7 +23,6 @@ from django.utils import timezone
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.diagnostics.problems import Item, Problem, problems_of
@@ -43,6 +42,7 @@ from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import FAULT_AGE, live_faults
+from django_sitemaps_plus.sites import get_site, get_sites
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW, LeftOut
 from django_sitemaps_plus.storage import delete_object
 from django_sitemaps_plus.testing import RecordingEngine

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing.prune import PruneReport, prune
+from django_sitemaps_plus.sites import get_site
 from tests.support.published import files
 
 #: Longer than anything waits.

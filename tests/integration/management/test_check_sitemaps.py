@@ -18,7 +18,6 @@ from django.utils import timezone
 
 from django_sitemaps_plus import Alternate, Entry, ModelSource, Source
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics import advice
 from django_sitemaps_plus.diagnostics.audit import (
     MAX_KEPT,
@@ -27,6 +26,7 @@ from django_sitemaps_plus.diagnostics.audit import (
     read_findings,
 )
 from django_sitemaps_plus.models import Figure
+from django_sitemaps_plus.sites import get_site
 from tests.support.faults import fail_queries, writes_to
 from tests.support.servers.odd_http import start_odd
 from tests.support.shop import ProductSource, limited, make_products

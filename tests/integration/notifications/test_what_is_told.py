@@ -17,7 +17,6 @@ from django.utils import timezone
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.models import (
     Change,
@@ -32,6 +31,7 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import locating

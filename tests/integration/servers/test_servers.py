@@ -21,11 +21,11 @@ from redis.retry import Retry
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.checks import check_settings
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.publishing.tree import public_tree
+from django_sitemaps_plus.sites import get_site
 from tests.integration.building.overtaking import rename
 from tests.integration.building.worker_sources import SharedSource
 from tests.integration.diagnostics.time import DAYS

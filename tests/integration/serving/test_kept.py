@@ -14,7 +14,6 @@ from django.core.cache.backends import base, locmem
 
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus import cache as ours
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import claims
 from django_sitemaps_plus.models.claims import keep
 from django_sitemaps_plus.planning import bounded_plan
@@ -22,6 +21,7 @@ from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving import live, single_flight
 from django_sitemaps_plus.serving.single_flight import SingleFlight, patience
+from django_sitemaps_plus.sites import get_site
 from tests.support.documents import read_index
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django_tasks_db.models import DBTaskResult
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.executors import tasks
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Page
+from django_sitemaps_plus.sites import get_site
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
 from tests.support.servers.programs import wait_until

@@ -18,11 +18,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import MAX_DEATHS, Change, Page, Section, Worker
 from django_sitemaps_plus.models.claims import BATCH_PAGES
+from django_sitemaps_plus.sites import get_site
 from tests.integration.diagnostics.time import objects, pass_time, pointed
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished

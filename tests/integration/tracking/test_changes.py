@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.diagnostics.status import section_status
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.tracking import collecting, locating, recording
 from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.databases import databases

@@ -23,7 +23,7 @@ from django_sitemaps_plus import Route, ViewSource
 from django_sitemaps_plus.building import settle, worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.state import Build
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import (
     MAX_ATTEMPTS,
     Change,
@@ -37,6 +37,7 @@ from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.testing import temporary_source
 from django_sitemaps_plus.tracking import deploys, schedule

@@ -18,11 +18,10 @@ from django.urls import (
 from django.utils import timezone, translation
 
 from django_sitemaps_plus import Alternate, Entry, Image, Source, ViewSource
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.languages import surroundings
 from django_sitemaps_plus.sources.lines import Tally

@@ -11,11 +11,10 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.utils.translation import get_language
 
 from django_sitemaps_plus import News
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.lines import Tally

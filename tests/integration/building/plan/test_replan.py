@@ -19,7 +19,6 @@ from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split, split_ranges
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.diagnostics.status import section_status
@@ -33,6 +32,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import locs, read_index
