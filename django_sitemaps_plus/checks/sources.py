@@ -32,8 +32,9 @@ from django_sitemaps_plus.sources import (
 )
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
 from django_sitemaps_plus.sources.keys import key_field, own_field
-from django_sitemaps_plus.sources.languages import declared_in_languages
+from django_sitemaps_plus.sources.languages import declared_in_languages, languages_of
 from django_sitemaps_plus.sources.querysets import queryset_of
+from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
@@ -222,6 +223,9 @@ def _paths(source: ModelSource) -> Faults:
         elif isinstance(value, Route):
             given = value.arguments.values()
             paths += [(name, path) for path in given if isinstance(path, str)]
+    if isinstance(source.title, str):
+        codes = languages_of(source) or [""]
+        paths += [("title", in_language(source.title, code)) for code in codes]
     ends = [(name, getattr(source, name)) for name in ("starts", "ends", "site_path")]
     for name, value in [*paths, *filter(itemgetter(1), ends)]:
         if isinstance(value, str):

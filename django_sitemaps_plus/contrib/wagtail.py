@@ -68,6 +68,7 @@ class PageSource(ModelSource):
     """
 
     model = Page
+    title = "title"
     hostname: str | None = None
     location = Concat(
         Value(reverse_lazy("wagtail_serve", args=[""]), output_field=CharField()),
@@ -140,6 +141,7 @@ class PageReader(ModelReader):
         vars(plain)["get_queryset"] = lambda: columns
         reader = ModelReader(plain)
         reader.has_excluded = True  # rows are chosen here
+        reader.titles_in = self.titles_in
         return reader, asked
 
     def _asked(self, pages: Any, tally: Tally) -> Iterator[tuple[str, str]]:
@@ -155,6 +157,7 @@ class PageReader(ModelReader):
             return path if path.startswith("/") else location
 
         getters = own_getters() | {"location": called(locate)}
+        getters["title"] = lambda urls: [page.title] * len(urls)
         lines = self._lines(getters, get_site().origin)
         for page in pages.defer_streamfields().specific().iterator(CHUNK_ROWS):
             urls = attempt(lambda it: list(it.get_sitemap_urls()), page)

@@ -40,6 +40,10 @@ class Source:
         mobile: whether entries are marked as pages for feature phones, which search
             engines have stopped reading.
         sites: names of the sites of ``SITES`` that have this section; None for all.
+        title: what the HTML site map shows of an entry: a method that takes what the
+            other methods take (of a plain source, the :class:`Entry`), of rows also a
+            field path or an expression. None for ``str()`` of an instance, else for
+            the last part of the URL. No sitemap has it.
     """
 
     limit: int = 10_000
@@ -48,6 +52,7 @@ class Source:
     using: str | None = None
     mobile: bool = False
     sites: Collection[str | int] | None = None
+    title: Any = None
 
     #: Kinds of extension element that entries may have; see ``NAMESPACES``.
     extensions: ClassVar[Collection[str]] = ("image", "video", "news", "xhtml")

@@ -33,7 +33,7 @@ from .columns import (
     selected,
 )
 from .dates import date_column
-from .fields import FIELDS, MOBILE, columns_on, location_column
+from .fields import FIELDS, MOBILE, Titles, columns_on, location_column
 from .images import held_images
 from .languages import language_lines, languages_of, surroundings_in
 from .lines import Lines
@@ -127,12 +127,15 @@ def compile_lines(
     queryset: QuerySet[Any],
     site: Site,
     narrow: related.Narrow = lambda rows: rows,
+    titles_in: str | None = None,
 ) -> tuple[Columns, Lines]:
     """Return the columns to select, and what writes rows in a site's surroundings.
 
-    The rows are those that ``narrow`` leaves of the queryset, by key.
+    The rows are those that ``narrow`` leaves of the queryset, by key. With a language,
+    they have a title in the place of all fields but the location.
     """
-    columns = Columns(of_instances=bool(declared_methods(source)))
+    methods, of_titles = declared_methods(source), titles_in is not None
+    columns = Columns(bool(methods) or (of_titles and is_method(source.title)))
     declared = declarations_of(source)
     locate = declared.pop("location")
     versions = {}
@@ -142,7 +145,13 @@ def compile_lines(
             located = in_language(locate, language)
             versions[language] = _location(located, columns, own.origin)
     location = None if versions else _location(locate, columns, site.origin)
-    fields = _fields(source, declared, columns, queryset, site, narrow)
+    if titles_in is None:
+        fields = _fields(source, declared, columns, queryset, site, narrow)
+    else:
+        title = in_language(source.title, titles_in)
+        if title is None and columns.of_instances:
+            title = str
+        fields = [Titles(_getter("title", title, columns), language=titles_in)]
     offered = source.get_languages if versions else None
     getter = offered and _getter("get_languages", offered, columns)
     for expression in columns.expressions:

@@ -20,6 +20,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.sites import django_site, get_site, sample_site
 
 from .base import Source
+from .columns import called
 from .contrib_fields import (
     Fields,
     aware,
@@ -201,6 +202,10 @@ class SitemapReader(Reader[SitemapSource]):
         rows = self._rows()
         return pages_by_key(rows) and bool(dependence(rows, rows))
 
+    @property
+    def has_titles(self) -> bool:
+        return True
+
     def latest_lastmod(self, until: datetime) -> Any:
         sitemap, kind = self.sitemap, self.source.kind
         is_own = kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
@@ -262,7 +267,8 @@ class SitemapReader(Reader[SitemapSource]):
     def _renderer(self, rows: object, tally: Tally) -> Callable[[Sequence[Any]], str]:
         """Return what makes the lines of some of the rows, in all their languages."""
         origin = contrib_origin(self.sitemap, get_site())
-        fields = Fields(self.sitemap, origin, self._lastmod)
+        title = self._title if self.titles_in is not None else None
+        fields = Fields(self.sitemap, origin, self._lastmod, title)
         lines = self._lines(fields.getters, origin)
         if isinstance(rows, QuerySet):
             lines = without_repeated(lines, rows)
@@ -272,6 +278,13 @@ class SitemapReader(Reader[SitemapSource]):
             return lines.render(values, tally, lambda _, row: describe(asked[row]))
 
         return render
+
+    def _title(self, item: Any) -> Any:
+        """Return what the sitemap's own method says, else the text of a row."""
+        title = getattr(self.sitemap, "title", None)
+        if callable(title):
+            return title(item)
+        return str(item) if isinstance(item, Model) else None
 
 
 class OwnPagesReader(SitemapReader):
@@ -319,7 +332,8 @@ class OwnPagesReader(SitemapReader):
         return [*self.sitemap.get_urls(page=number, site=current, protocol=scheme)]
 
     def _writer(self) -> Lines:
-        return self._lines(own_getters(self._lastmod), None)
+        title = called(lambda url: self._title(url.get("item")))
+        return self._lines(own_getters(self._lastmod) | {"title": title}, None)
 
 
 @reader_of.register

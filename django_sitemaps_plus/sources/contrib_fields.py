@@ -31,10 +31,15 @@ class Fields:
         sitemap: the sitemap; a method of it may keep what the next one needs.
         origin: what alternates begin with.
         lastmod: makes of a lastmod what is written.
+        title: makes a title of an item; None where none are asked for.
     """
 
     def __init__(
-        self, sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
+        self,
+        sitemap: Any,
+        origin: str,
+        lastmod: Callable[[Any], Any],
+        title: Callable[[Any], Any] | None = None,
     ) -> None:
         self._sitemap = sitemap
         # Contrib asks for the location first.
@@ -48,6 +53,8 @@ class Fields:
         if sitemap.i18n and sitemap.alternates and "alternates" not in methods:
             languages = _Languages(sitemap, origin)
             fields |= {"location": languages.path, "alternates": languages.alternates}
+        if title is not None:
+            fields["title"] = lambda row: title(row[0] if sitemap.i18n else row)
         self._asked = [*fields.values()]
         #: Callables that take the fields from rows.
         self.getters: dict[str, Getter] = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import override
 
 from django_sitemaps_plus.core import documents
 from django_sitemaps_plus.core.entries import (
@@ -141,6 +143,22 @@ MOBILE = Values(
 
 #: The fields of an entry, in the order of the element.
 FIELDS = ("location", *COLUMNS)
+
+
+_TITLE = _simple("title", lambda it: escape(" ".join(str(it).split())))
+
+
+@dataclass(frozen=True, slots=True)
+class Titles(Values):
+    """The titles of rows in a language, for people: no sitemap has them."""
+
+    column: Column = _TITLE
+    language: str = ""
+
+    def texts(self, rows: Sequence[Any], problems: list[Problem]) -> list[str]:
+        """Return the title of each row; a text may be translated when it is written."""
+        with override(self.language):
+            return Values.texts(self, rows, problems)
 
 
 def columns_on(origin: str | None) -> dict[str, Column]:

@@ -19,11 +19,18 @@ from django_sitemaps_plus.sites import get_site, sample_site, site_in
 
 from .base import DeclaredSource, ModelSource, Source, ViewSource
 from .columns import Failed, Getter, Values, called, constant
-from .compiling import Columns, compile_lines, declarations_of, indexed_lastmod, select
+from .compiling import (
+    Columns,
+    compile_lines,
+    declarations_of,
+    declared_methods,
+    indexed_lastmod,
+    select,
+)
 from .conditions import without_excluded
 from .dates import as_stored
 from .dependencies import dependence, many_joins
-from .fields import COLUMNS, NAMESPACE_OF, location_column
+from .fields import COLUMNS, NAMESPACE_OF, Titles, location_column
 from .keys import KeySpace
 from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, RowName, Tally, describe, lines_of, named
@@ -60,6 +67,8 @@ class Reader(Generic[S]):
     key: str = "pk"
     #: The models whose saves concern the rows.
     tracked_models: tuple[type[Model], ...] = ()
+    #: A language, where lines have a title in the place of all fields but the location.
+    titles_in: str | None = None
     #: Whether the query says that a change of one row may concern other rows.
     rows_depend: bool = False
 
@@ -70,6 +79,11 @@ class Reader(Generic[S]):
     def extensions(self) -> Collection[str]:
         """Kinds of extension element that entries may have."""
         return self.source.extensions
+
+    @property
+    def has_titles(self) -> bool:
+        """Whether entries may have titles."""
+        return self.source.title is not None
 
     @property
     def rows_per_page(self) -> int:
@@ -153,12 +167,17 @@ class Reader(Generic[S]):
     def _writer(self) -> Lines:
         getters = {name: called(attrgetter(name)) for name in COLUMNS}
         getters["location"] = called(attrgetter("loc"))
+        getters["title"] = _declared(self.source.title)
         for name, kind in NAMESPACE_OF.items():
             if kind not in self.extensions:
                 getters[name] = _refused(name)
         return self._lines(getters, get_site().origin)
 
     def _lines(self, getters: Mapping[str, Getter], origin: str | None) -> Lines:
+        if self.titles_in is not None:
+            location = Values(getters["location"], location_column(origin))
+            titles = Titles(getters["title"], language=self.titles_in)
+            return Lines({"": location}, [titles], raises=False)
         raises, is_mobile = self.source.on_error == "raise", self.source.mobile
         return lines_of(getters, origin, raises, is_mobile=is_mobile)
 
@@ -193,11 +212,12 @@ class ViewReader(_DeclaredReader[ViewSource]):
     def _writer(self) -> Lines:
         site = get_site()
         declared = declarations_of(self.source).items()
-        getters = {name: _of_views(value) for name, value in declared}
+        getters = {name: _declared(value) for name, value in declared}
+        getters["title"] = _declared(self.source.title)
         lines = self._lines(getters, site.origin)
         if not (languages := languages_of(self.source)):
             return lines
-        location, offered = getters["location"], _of_views(self.source.get_languages)
+        location, offered = getters["location"], _declared(self.source.get_languages)
         versions = {
             code: Values(location, location_column(site_in(code, site).origin))
             for code in languages
@@ -205,7 +225,7 @@ class ViewReader(_DeclaredReader[ViewSource]):
         return language_lines(self.source, versions, offered, lines.fields, site)
 
 
-def _of_views(declared: Any) -> Getter:
+def _declared(declared: Any) -> Getter:
     return called(declared) if callable(declared) else constant(declared)
 
 
@@ -219,6 +239,10 @@ class ModelReader(_DeclaredReader[ModelSource]):
     @property
     def key(self) -> str:  # type: ignore[override]
         return self.source.key
+
+    @property
+    def has_titles(self) -> bool:
+        return super().has_titles or bool(declared_methods(self.source))
 
     @property
     def rows_depend(self) -> bool:  # type: ignore[override]
@@ -253,7 +277,8 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         source, rows = self.source, listed_rows(self.source)
         narrow = partial(in_range, key=source.key, key_range=key_range)
-        columns, lines = compile_lines(source, rows, get_site(), narrow)
+        compiled = compile_lines(source, rows, get_site(), narrow, self.titles_in)
+        columns, lines = compiled
         query = self._written(narrow(select(rows, columns)))
         name = names_of(query, columns, self.max_entries)
         lines, first = without_repeated(lines, query), 0

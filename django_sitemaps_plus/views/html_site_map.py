@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,22 +10,39 @@ from datetime import date, datetime
 from html import unescape
 from urllib.parse import unquote, urlsplit
 
+from django.conf import settings
 from django.core.paginator import InvalidPage, Paginator
+from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language
 from django.views.decorators.http import conditional_page
 
+from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 from django_sitemaps_plus.core.entry_lines import entries_in
+from django_sitemaps_plus.core.gzip import Document, inflate, write_document
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.serving.live import cache_key, live_plan, shared
 from django_sitemaps_plus.sites import get_site
+from django_sitemaps_plus.sources import Tally
 
 from .responses import read_only
 from .sitemaps import index, page
 
+logger = logging.getLogger(__name__)
+
 #: Links on one page for people.
 LINKS = 500
 
+#: Seconds for which the titles of a page are kept.
+TITLES_SECONDS = 600
+
+_TITLE = re.compile(r"<loc>([^<]*)</loc><title>([^<]+)")
 _PAGE = re.compile(r"/sitemap-([^/]+)-([0-9]+)\.xml\Z")
 
 
@@ -75,7 +93,9 @@ def site_map(
         shown = Paginator(entries, LINKS).page(request.GET.get("page", 1))
     except InvalidPage as error:
         raise Http404("No such page") from error
-    origin = get_site(request).origin
+    site = get_site(request)
+    with in_force(site):
+        titles = _titles(section, number, answer.get("ETag"))
     near = Paginator(parts, 1).get_elided_page_range(parts.index(number) + 1)
     context = {
         "sections": sections,
@@ -84,13 +104,50 @@ def site_map(
         # Places of pages of the section, with their numbers; None for an ellipsis.
         "parts": [(it, parts[it - 1] if isinstance(it, int) else None) for it in near],
         "page_obj": shown,
-        "links": [_link(unescape(loc), lastmod, origin) for loc, lastmod in shown],
+        "links": [
+            _link(unescape(loc), lastmod, site.origin, titles.get(loc, ""))
+            for loc, lastmod in shown
+        ],
         "pages": shown.paginator.get_elided_page_range(shown.number),
     }
     return render(request, "sitemaps_plus/site_map_section.html", context)
 
 
-def _link(url: str, lastmod: str, origin: str) -> Link:
+def _titles(section: str, number: int, version: str | None) -> dict[str, str]:
+    """Return the titles of a page by location; without those that cannot be read.
+
+    No sitemap has them, so the source is read: once for a version of the page, within
+    TITLES_SECONDS.
+    """
+    language = get_language() or settings.LANGUAGE_CODE
+
+    def render() -> Document | None:
+        opened = open_section(section)
+        row = Page.objects.served(opened.site.name, section, number)
+        if row is not None:
+            bounds = KeyRange(row.low, row.high)
+        elif (plan := live_plan(opened)) and number <= len(plan.ranges):
+            bounds = plan.ranges[number - 1]
+        else:
+            return None
+        with opened.reading():
+            reader = opened.reader
+            if not reader.has_titles:
+                return None
+            reader.titles_in, reader.max_entries = language, reader.hard_limit
+            chunks = reader.chunks(bounds, Tally(section, most=0))
+            return write_document(chunk.encode() for chunk in chunks)
+
+    try:
+        key = cache_key("titles", section, number, get_site(), version, language)
+        document = shared(key, render, TITLES_SECONDS)
+    except (SitemapsPlusError, LimitExceededError, Error) as error:
+        logger.warning("No titles: %s", error, extra={"action": "titles_failed"})
+        return {}
+    return dict(_TITLE.findall(inflate(document.gzip).decode())) if document else {}
+
+
+def _link(url: str, lastmod: str, origin: str, title: str) -> Link:
     parts = urlsplit(url)
     path = [name for name in unquote(parts.path).split("/") if name]
     names = path[-1:]
@@ -98,9 +155,10 @@ def _link(url: str, lastmod: str, origin: str) -> Link:
         names = path[-2:]
     if not names or not url.startswith(f"{origin}/"):
         names.insert(0, parts.netloc)
-    title = " / ".join(names) + (f" ?{unquote(parts.query)}" if parts.query else "")
+    last = " / ".join(names) + (f" ?{unquote(parts.query)}" if parts.query else "")
     kind = datetime if len(lastmod) == W3C_LENGTH else date
-    return Link(url, title, kind.fromisoformat(lastmod) if lastmod else None)
+    moment = kind.fromisoformat(lastmod) if lastmod else None
+    return Link(url, unescape(title) or last, moment)
 
 
 def ask(

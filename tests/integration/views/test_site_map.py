@@ -7,13 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.sitemaps import Sitemap
+from django.core.checks import run_checks
+from django.db import connection
+from django.db.models.functions import Upper
+from django.test.utils import CaptureQueriesContext
+from django.utils.translation import gettext_lazy as _
 from lxml import html
 
 import django_sitemaps_plus
-from django_sitemaps_plus import Alternate, Entry, Source
+from django_sitemaps_plus import Alternate, Entry, ModelSource, Source, ViewSource
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.views.html_site_map import _link
 from tests.support.faults import fail_open
-from tests.support.shop import START, limited, make_products, product_urls
+from tests.support.shop import (
+    START,
+    ProductSource,
+    limited,
+    make_products,
+    product_urls,
+)
+from tests.support.testapp.models import Product
 
 
 @pytest.fixture
@@ -121,7 +135,7 @@ def test_each_section_leads_to_the_others(sections, client):
 
 def test_the_host_is_named_where_it_is_another():
     """Languages may have domains of their own."""
-    link = _link("https://shop.example.de/a/", "", "https://shop.example")
+    link = _link("https://shop.example.de/a/", "", "https://shop.example", "")
     assert link.title == "shop.example.de / a"
 
 
@@ -179,3 +193,140 @@ def test_a_lost_file_is_rendered_instead(served, client, monkeypatch):
 
 def test_without_entries_it_is_404(sections, client):
     assert client.get("/sitemap/").status_code == 404
+
+
+def titles(client: Any, path: str = "/sitemap/named/") -> list[str]:
+    """Return the words of the links of a page."""
+    response = client.get(path)
+    assert response.status_code == 200
+    return html.fromstring(response.content).xpath(f"//{CONTENT}//a//text()")
+
+
+class WithMethods(ModelSource):
+    """Reads instances, which name themselves."""
+
+    model = Product
+
+    def location(self, obj: Product) -> str:
+        """Return the address that the row gives itself."""
+        return obj.get_absolute_url()
+
+
+class Views(ViewSource):
+    """One view."""
+
+    views = ("home",)
+
+    def title(self, view: str) -> str:
+        """Return it by its name."""
+        return f"View {view}"
+
+
+class Given(Source):
+    """One entry, whose path is a number."""
+
+    def entries(self, origin: str) -> Any:
+        """Yield it."""
+        yield Entry(f"{origin}/12/")
+
+    def title(self, entry: Entry) -> str:
+        """Return the title of an entry."""
+        return f"Number {entry.loc.rpartition('/')[0][-2:]}"
+
+
+class Contrib(Sitemap[Product]):
+    """A class of contrib."""
+
+    def items(self) -> Any:
+        """Return the products."""
+        return Product.objects.order_by("pk")
+
+
+class Titled(Contrib):
+    """A class of contrib with titles, in each language."""
+
+    i18n = True
+    languages = ("en", "de")
+
+    def title(self, item: Product) -> str:
+        """Return the title of an item."""
+        return f"Product {item.name}"
+
+
+class Paged(Contrib):
+    """A class of contrib with its own pages."""
+
+    def get_urls(self, *args: Any, **kwargs: Any) -> Any:
+        """Return those of contrib."""
+        return super().get_urls(*args, **kwargs)
+
+
+class TestTitles:
+    """People read names, where a source has them; no sitemap does."""
+
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            (limited(5), "product-00000"),
+            (limited(5, title="name"), "<Tea> & more"),
+            (limited(5, title=Upper("name")), "<TEA> & MORE"),
+            (limited(5, title="{language}_text"), "product-00000"),  # no such field
+            (limited(5, title=lambda self, obj: f"A {obj.slug}"), "A product-00000"),
+            (limited(5, title=lambda self, obj: _("Yes")), "Ja"),
+            (limited(5, title=lambda self, obj: None), "product-00000"),
+            (limited(5, title=lambda self, obj: obj.nothing), "product-00000"),
+            (WithMethods, "<Tea> & more"),
+            (type("It", (WithMethods,), {"title": "slug"}), "product-00000"),
+            (Views, "View home"),
+            (Given, "Number 12"),
+            (Contrib, "<Tea> & more"),
+            (Titled, "Product <Tea> & more"),
+            (Paged, "<Tea> & more"),
+        ],
+    )
+    @pytest.mark.parametrize("is_built", [False, True])
+    def test_they_are_those_of_the_source(
+        self, sections, settings, client, source, expected, is_built
+    ):
+        settings.LANGUAGE_CODE = "de"
+        make_products(1, name="<Tea>  &\nmore")
+        sections.register("named", source)
+        if is_built:
+            build()
+        assert titles(client)[0] == expected
+        assert "title" not in client.get("/sitemap-named-1.xml").text
+
+    def test_they_are_read_once_for_a_version_of_a_page(self, sections, client):
+        """Also those of a page that is not the first."""
+        make_products(4)
+        sections.register("named", limited(2, title="name"))
+        build()
+        for number, expected in ((1, [100_000, 99_999]), (2, [99_998, 99_997])):
+            found = titles(client, f"/sitemap/named/{number}/")
+            assert found == [f"Name {it}" for it in expected]
+        with CaptureQueriesContext(connection) as queries:
+            titles(client)
+        assert not [it for it in queries if "testapp_product" in it["sql"]]
+        Product.objects.order_by("pk").first().delete()
+        build()
+        assert titles(client) == ["Name 99999"]
+
+    def test_without_them_the_links_are_there(self, sections, client, monkeypatch):
+        """A source that raises, after its pages were built."""
+        make_products(1)
+        sections.register("named", limited(5, title="name"))
+        build()
+
+        def broken(self: Any) -> Any:
+            raise RuntimeError("no rows")
+
+        monkeypatch.setattr(ProductSource, "get_queryset", broken)
+        assert titles(client) == ["product-00000"]
+
+    def test_a_path_that_is_no_field_is_an_error(self, sections):
+        sections.register("named", limited(5, title="nam"))
+        [message] = [it for it in run_checks() if it.obj is sections.get("named")]
+        assert message.id == "sitemaps_plus.E022"
+        assert (
+            message.msg == "Section 'named': title names 'nam', which is not a field."
+        )
