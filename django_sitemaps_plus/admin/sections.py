@@ -150,6 +150,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "section": name,
         "subtitle": name,
         "form": form,
+        "rate": history.rate,
         "notes": notes,
         "found": found,
         "pages": pages,

@@ -67,6 +67,9 @@ class SectionReport:
             kind.PAGES: self.rendered,
             kind.SKIPPED: self.skipped,
         }
+        if self.rendered and self.pages and self.seconds:
+            entries = self.entries / self.pages * self.rendered
+            added[kind.RATE] = entries / self.seconds
         try:
             Figure.objects.add(get_site().name, self.section, added)
         except Error as error:  # the build has published, and that counts

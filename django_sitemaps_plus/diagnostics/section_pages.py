@@ -293,6 +293,7 @@ class History:
     entries: list[float | None]  # after the last build by then; None before the first
     rendered: list[float]  # pages, by all builds of the day
     skipped: list[float | None]  # rows left out, as entries
+    rate: float | None  # entries a second of one process, by the last build
 
     @property
     def is_empty(self) -> bool:
@@ -312,6 +313,7 @@ def read_history(section: str, site: Site) -> History:
         entries=of.get((section, kind.ENTRIES), unknown),
         rendered=[value or 0.0 for value in rendered],
         skipped=of.get((section, kind.SKIPPED), unknown),
+        rate=of.get((section, kind.RATE), unknown)[-1],
     )
 
 

@@ -239,6 +239,7 @@ class Migration(migrations.Migration):
                             ("skipped", "Skipped"),
                             ("accepted", "Accepted"),
                             ("failed", "Failed"),
+                            ("rate", "Rate"),
                             ("findings", "Findings"),
                         ],
                         max_length=8,

@@ -53,10 +53,11 @@ class Figure(Row):
         SKIPPED = "skipped"  # rows that it leaves out after its last build of the hour
         ACCEPTED = "accepted"  # targets
         FAILED = "failed"  # targets of requests that are made again
+        RATE = "rate"  # entries a second of one process, by its last build of the hour
         FINDINGS = "findings"  # of the last audit of the hour, of the index
 
     #: Kinds that say how a section is: the last number of an hour counts, no sum.
-    STATES = (Kind.ENTRIES, Kind.SKIPPED, Kind.FINDINGS)
+    STATES = (Kind.ENTRIES, Kind.SKIPPED, Kind.RATE, Kind.FINDINGS)
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64)  # of a section or an engine

@@ -115,7 +115,7 @@ def rows(settings: Any, configure: Any, sections: Any) -> dict[str, int]:
     EngineHost.objects.create(site="default", engine="keyed", host="example.com")
     Delivery.objects.want("default", "keyed", ["https://example.com/products/p-1/"])
     Delivery.objects.update(dead_since="2026-01-01T00:00:00Z", error="not ours")
-    Figure.objects.add("default", "products", {(Figure.Kind.PAGES, 0): 1})
+    Figure.objects.add("default", "products", {Figure.Kind.PAGES: 1})
     assert exclude(Product.objects.get(pk=1), by="ada")
     assert Page.objects.exclude(object="").exists()
     return {"excluded": 1, "free": 2, "exclusion": Exclusion.objects.get().pk}

@@ -300,8 +300,14 @@ class TestShown:
         assert "rows are read" not in page.text
 
     def test_it_says_how_its_rows_are_read(self, products, admin_client):
+        rate = Figure.objects.filter(kind="rate")
+        rate.update(value=210_000)
+        read = "How its code reads its rows: <bdi>columns</bdi>"
         page = admin_client.get(path("section", section="products"))
-        assert "How its code reads its rows: <bdi>columns</bdi>" in page.text
+        assert f"{read} · entries a second: 210,000</p>" in page.text
+        rate.delete()
+        page = admin_client.get(path("section", section="products"))
+        assert f"{read}</p>" in page.text
 
     def test_one_without_a_plan_is_served_live(self, sections, admin_client):
         make_products(15)

@@ -23,6 +23,7 @@ from django_sitemaps_plus.building import flip, settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import MAX_PROBLEM
 from django_sitemaps_plus.building.plan.replan import serve_live
+from django_sitemaps_plus.building.report import SectionReport
 from django_sitemaps_plus.building.store import BuiltPage, Result
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, in_force
 from django_sitemaps_plus.core import gzip as compression
@@ -560,6 +561,7 @@ def test_neither_a_view_nor_a_build_reads_them(shop, client):
 def figures(name: str) -> dict[str, float]:
     """Return the figures of a section by their kind."""
     rows = Figure.objects.filter(site="default", name=name, hour=HOUR)
+    rows = rows.exclude(kind="rate")  # which is never the same
     return dict(rows.values_list("kind", "value"))
 
 
@@ -592,6 +594,15 @@ class TestFigures:
         Page.objects.update(wanted=F("wanted") + 1)
         build(notices=False)
         assert figures("products") == {"entries": 25, "pages": 6, "skipped": 0}
+
+    def test_the_last_build_says_how_fast_it_was(self):
+        """By what it rendered; one that rendered nothing says nothing."""
+        for rendered, seconds, expected in ((2, 0.5, 40), (1, 2, 5), (0, 1, 5)):
+            work = {"pages": 2, "entries": 20, "rendered": rendered}
+            SectionReport(section="products", seconds=seconds, **work).record()
+            assert Figure.objects.get(kind="rate").value == expected
+        build(["products"])
+        assert Figure.objects.get(kind="rate").value > expected
 
     def test_a_build_with_nothing_to_do_asks_nothing_more(self):
         build_and_relay()

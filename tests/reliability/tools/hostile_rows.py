@@ -96,7 +96,7 @@ def fill(strings: Sequence[str], settings: Any, sections: Any) -> None:
     for number, it in enumerate(strings):
         label = "testapp.product" if number % 2 else it[:99]
         Exclusion.objects.create(model=label, key=it[:255], note=it[:200], by=it[:150])
-        value = {(Figure.Kind.ENTRIES, 0): number + 1}
+        value = {Figure.Kind.ENTRIES: number + 1}
         Figure.objects.add("default", it[:64], value)
     exclude(Product.objects.get(pk=1), by=strings[0][:150], note=strings[0][:200])
 
