@@ -62,7 +62,7 @@ class SectionReport:
     def record(self) -> None:
         """Record what the build did, as figures."""
         kind = Figure.Kind
-        added = {
+        added: dict[Figure.Kind, float] = {
             kind.ENTRIES: self.entries,
             kind.PAGES: self.rendered,
             kind.SKIPPED: self.skipped,

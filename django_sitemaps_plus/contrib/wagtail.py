@@ -141,7 +141,7 @@ class PageReader(ModelReader):
         vars(plain)["get_queryset"] = lambda: columns
         reader = ModelReader(plain)
         reader.has_excluded = True  # rows are chosen here
-        reader.titles_in = self.titles_in
+        reader.titles_in, reader.max_entries = self.titles_in, self.max_entries
         return reader, asked
 
     def _asked(self, pages: Any, tally: Tally) -> Iterator[tuple[str, str]]:

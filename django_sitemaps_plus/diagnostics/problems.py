@@ -343,7 +343,7 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     remind = _("See that workers or a cron job run.")
     start = _("Start one again; see in its log why it ended.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
-    gone = _("No worker has been seen for %(age)s, and none ended by itself.")
+    gone = _("No worker has been seen for %(age)s, and none was stopped.")
     sections = [it for it in status.sections if not it.fault]  # the fault is the cause
     workers = [it for it in status.workers if it.is_missed]
     times = [
