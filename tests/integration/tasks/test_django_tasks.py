@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 EXECUTOR = f"{tasks.__name__}.TasksExecutor"
 IMMEDIATE = f"{tasks.tasks.__name__}.backends.immediate.ImmediateBackend"
+RQ = ["django_rq", "django_tasks_rq"]
 WORKER = ["db_worker", "--interval", "0.1", "--no-startup-delay", "--verbosity", "3"]
 
 
@@ -125,3 +126,37 @@ def test_the_doctor_does_not_say_well_of_workers_that_cannot_be_asked(publish):
     [found] = doctor._workers(get_site())
     assert found.ok is None
     assert "--once" in found.remedy
+
+
+class TestAnotherBackend:
+    """RQ, which keeps its tasks in Redis."""
+
+    @pytest.fixture
+    def options(self, settings: Any, redis_url: str) -> dict[str, Any]:
+        """Return the settings of its workers, which this process has too."""
+        options = {
+            "INSTALLED_APPS": [*settings.INSTALLED_APPS, *RQ],
+            "RQ_QUEUES": {"default": {"URL": redis_url}},
+            "TASKS": {"default": {"BACKEND": "django_tasks_rq.RQBackend"}},
+        }
+        for name, value in options.items():
+            setattr(settings, name, value)
+        return options
+
+    def test_a_save_is_published_and_after_a_kill_by_a_sweep(
+        self, publish, options, run
+    ):
+        """The lock of a killed scheduler is in Redis for a minute."""
+        make_products(2)
+        publish(ProductSource)
+        command = ["rqworker", "--job-class", f"{RQ[1]}.Job", "--with-scheduler"]
+        ready = "Listening on default"
+        with keeping(ProductSource, *command, ready=ready, **options) as worker:
+            rename(0, "renamed")
+            wait_until_published("renamed")
+            worker.kill()
+            rename(1, "renamed-2")
+            send_wakeups()
+            worker.start()
+            run("run_sitemaps", once=True)
+            assert unfinished() == []
