@@ -388,6 +388,10 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
     shown = client.get(DASHBOARD).text
     assert f"{cell}1" in shown
     assert "First steps" not in shown
+    seen = "<span><bdi>celery</bdi> was seen just now</span>"
+    assert seen in shown
+    Worker.objects.update(seen_at=timezone.now() - GONE)
+    assert seen not in client.get(DASHBOARD).text
 
 
 class TestOddRequests:
