@@ -24,7 +24,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.core.entry_lines import locations_in
-from django_sitemaps_plus.diagnostics import section_pages
+from django_sitemaps_plus.diagnostics import section_pages, site_problems
 from django_sitemaps_plus.diagnostics.advice import form_of
 from django_sitemaps_plus.diagnostics.conditions import plainly
 from django_sitemaps_plus.diagnostics.problems import shortened
@@ -134,7 +134,10 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     if found.has_next_plan:
         notes.append(_("All of its pages are being built anew."))
     if found.fault:
-        notes.append(_("Its pages are not known: %s") % shortened(found.fault))
+        words = _("It could not be built: %s")
+        if found.is_live:
+            words = _("Its pages are not known: %s")
+        notes.append(words % shortened(found.fault))
     elif not found.pages:
         notes.append(_("There are no pages."))
     elif first and found.pages[0].number != first:
@@ -251,7 +254,7 @@ def _rows(
             yield [(url, lastmod, number) for url, lastmod in [*bad, *entries]]
         return
     yield [("row", "model", "key", "field", "reason", "page")]
-    for number, count, problems in section_pages.left_out_of(section, site):
+    for number, count, problems in site_problems.left_out_of(section, site):
         wanted = {(it.model, it.key) for it in problems if it.model}
         shown = named_objects(request, admin_site, wanted)
         rows: Rows = [

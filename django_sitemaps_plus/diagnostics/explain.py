@@ -33,6 +33,7 @@ from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources import ModelSource, Source, Tally
+from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
@@ -82,7 +83,7 @@ class Explanation:
     rows: list[Lead] = field(default_factory=list)
     engines: dict[str, str] = field(default_factory=dict)  # what each has answered
     notes: list[str] = field(default_factory=list)
-    is_whole: bool = True  # whether each section could be read, and far enough
+    is_whole: bool = True  # whether all pages could be read that may list it
 
     @property
     def is_listed(self) -> bool:
@@ -144,7 +145,7 @@ def explain_url(
     viewer = Viewer.current(shown, seconds)
     for name in registry:
         _add(found, open_section(name, site), find, forms, viewer)
-    if not found.listings and not found.rows and found.is_whole:
+    if not found.listings and not found.rows and not found.notes:
         found.notes.append(where_it_leads(found.url, site))
     found.engines = _answers(found.url, site)
     return found
@@ -199,7 +200,7 @@ def _add(
 ) -> None:
     """Add what a section says of some rows, and the pages that list them."""
     leads: dict[Any, Lead] = {}
-    with _noting(found), section.reading():
+    with _noting(found, blurs=not forms), section.reading():
         leads = _leads(section, find, viewer)
     found.rows += leads.values()
     if leads or forms:
@@ -208,12 +209,12 @@ def _add(
 
 
 @contextmanager
-def _noting(found: Explanation) -> Iterator[None]:
+def _noting(found: Explanation, *, blurs: bool = True) -> Iterator[None]:
     """Note why a section cannot be read, and go on with others."""
     try:
         yield
     except (BuildError, LimitExceededError) as error:
-        found.is_whole = False
+        found.is_whole &= not blurs
         if str(error) not in found.notes:
             found.notes.append(str(error))
 
@@ -229,6 +230,10 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
     for row in find(section.source, rows):
         tally, key = Tally(section.name, logs=False), getattr(row, space.attribute)
         shown, conditions = viewer.shown(row), unmet(listed_rows(rows), row)
+        fields = row._meta.concrete_fields
+        own = {it.name for it in fields if it.editable and not it.primary_key}
+        # Errors, and the text of a row, may have any value.
+        is_whole = shown is None or own <= {*shown}
         with override(viewer.language), timezone.override(viewer.zone):
             reasons = []
             for excluded in Exclusion.objects.of_row(row):
@@ -241,14 +246,12 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
             reasons += reasons_of(conditions, row, shown)
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
-            fields = row._meta.concrete_fields
-            own = {it.name for it in fields if it.editable and not it.primary_key}
-            # Errors may have any value.
-            is_whole = shown is None or own <= {*shown}
             with override(viewer.language):
                 left_out = tally.left_out
                 reasons = [plainly(it.reason, is_whole=is_whole) for it in left_out]
-        name = str(describe(row))
+        name, words = str(describe(row)), attempt(str, row)
+        if is_whole and isinstance(words, str) and words not in name:
+            name = f"{name} ({words[:100]})"
         if shown is not None and not shown:
             with override(viewer.language):
                 name = str(row._meta.verbose_name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Literal
 from urllib.parse import urlsplit
 
 from django.template.defaultfilters import floatformat
@@ -16,6 +16,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import get_language_bidi, gettext_lazy, override
 from django.utils.translation import gettext as _
 
+from django_sitemaps_plus import cache
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.models.workers import COMMANDS, Worker
@@ -30,19 +31,15 @@ from .status import EngineStatus, SectionStatus, SiteStatus, age_of
 #: The line by which a URLconf has the views of sitemaps.
 INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
 
-#: Seconds between the last read of a feed and a change that make an engine late.
-UNREAD = 7 * 86_400
-
-#: The part of the highest share of indexed URLs whose loss is a problem.
-FALLEN = 0.1
+#: Seconds between the last read of a feed and a change that make an engine late, and
+#: the part of the highest share of indexed URLs whose loss is a problem.
+UNREAD, FALLEN = 7 * 86_400, 0.1
 
 #: Why a page failed that left no error.
 INTERRUPTED = gettext_lazy("It was interrupted. Find out what ends the builders.")
 
 #: Characters of what is said of one thing.
 MAX_WORDS = 500
-
-Level: TypeAlias = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +56,7 @@ class Problem:
     """A fault of one thing, or of many alike, and what to do about it."""
 
     id: str  # stable: monitors and tests compare this, never words
-    level: Level = "error"
+    level: Literal["error", "warning", "info"] = "error"
     subject: str  # the section, engine or rule; the target of the button
     message: str  # what is wrong, with the value
     remedy: str  # what to do
@@ -219,6 +216,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 since=fault.since,
             )
         if section.lost:
+            full = () if cache.is_shared() else ("--full",)
             lost = floatformat(section.lost, "g")
             yield Problem(
                 id="section_damaged",
@@ -228,7 +226,8 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                     "See who deletes files. These pages are rendered on request until "
                     "a build stores them again."
                 ),
-                command=command_for("build_sitemaps", site, name),
+                # Without a shared cache, no other process knows which.
+                command=command_for("build_sitemaps", site, name, *full),
                 action="refresh",
                 count=section.lost,
             )
@@ -345,12 +344,12 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
     gone = _("No worker has been seen for %(age)s, and none was stopped.")
     sections = [it for it in status.sections if not it.fault]  # the fault is the cause
-    workers = [it for it in status.workers if it.is_missed]
+    missed = [it for it in status.workers if it.is_missed]
     times = [
         *[("section_overdue", it.section, change, it.oldest) for it in sections],
         *[("section_overdue", it.section, build, it.last_build_at) for it in sections],
         *[("engine_overdue", it.engine, change, it.oldest) for it in status.engines],
-        *[("worker_gone", it.kind, gone, it.seen_at) for it in workers],
+        *[("worker_gone", it.kind, gone, it.seen_at) for it in missed],
     ]
     for id_, name, words, moment in times:
         limit = 0 if id_ == "worker_gone" else max_age

@@ -15,6 +15,7 @@ from django.db import router, transaction
 from django.db.models import F, Model
 from django.utils import timezone
 
+from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import (
@@ -37,7 +38,11 @@ from .answers import look
 
 
 def refresh(site: Site, section: str, **others: Any) -> bool:
-    """Have workers look for changes of a section now, and build them."""
+    """Have workers look for changes of a section now, and build them.
+
+    They may have no part in the cache that knows which files requests have missed.
+    """
+    mark_damaged()
     _when_committed(partial(get_executor().wake, section))
     return True
 

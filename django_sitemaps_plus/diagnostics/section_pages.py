@@ -36,15 +36,13 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT, FigureQuerySet
+from django_sitemaps_plus.models.pages import damaged_pages
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import cache_key, live_plan
 from django_sitemaps_plus.sources import Tally
-from django_sitemaps_plus.sources.lines import LeftOut
 from django_sitemaps_plus.storage import read_document
-
-from .site_problems import named
 
 #: Pages that are read at once.
 AT_ONCE = 100
@@ -66,6 +64,7 @@ class PageState(TextChoices):
     FRESH = "fresh", _("up to date")
     DIRTY = "dirty", _("to build")
     BUILDING = "building", _("being built")
+    LOST = "lost", _("its file is missing or damaged")
     FAILED = "failed", _("failed, is tried again")
     PARKED = "parked"  # gave up after many attempts; it is tried again rarely
     HELD = "held", _("waiting for your approval")  # the guard holds it
@@ -97,7 +96,7 @@ class SectionPages:
     following: int | None = None  # the same; None where these are the last
     has_next_plan: bool = False  # a new plan is being built
     is_live: bool = False
-    fault: str = ""  # why pages that are served live are not known
+    fault: str = ""  # why it could not be built, or pages served live are not known
 
 
 def read_pages(section: str, site: Site, number: int | None = None) -> SectionPages:
@@ -118,7 +117,9 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     if number is not None:
         start = active.filter(number=number).values_list(key, flat=True).first()
 
-    found = SectionPages(has_next_plan=any([row.has_next for row in own]))
+    found = SectionPages()
+    for row in own:
+        found.has_next_plan, found.fault = row.has_next, row.fault
     ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
     if start is None:
         rows = _shown(ordered)
@@ -150,6 +151,7 @@ def _shown(pages: PageQuerySet) -> list[SectionPage]:
         When(hold=Hold.HELD, then=Value(PageState.HELD.value)),
         When(dirty & is_parked(), then=Value(PageState.PARKED.value)),
         When(dirty & ~Q(error=""), then=Value(PageState.FAILED.value)),
+        When(pk__in=damaged_pages(), then=Value(PageState.LOST.value)),
         When(claimed, then=Value(PageState.BUILDING.value)),
         When(dirty, then=Value(PageState.DIRTY.value)),
         default=Value(PageState.FRESH.value),
@@ -262,20 +264,6 @@ def losing(section: str, site: Site) -> Search:
         if result.is_cut or monotonic() >= until:
             break
     return result
-
-
-def left_out_of(section: str, site: Site) -> Iterator[tuple[int, int, list[LeftOut]]]:
-    """Yield number of each page that leaves something out, how much, and the first.
-
-    No query stays open meanwhile, since a download may be slow.
-    """
-    pages = Page.objects.of(site.name, section).active().order_by("number")
-    pages = pages.filter(Q(skipped__gt=0) | Q(dropped__gt=0))
-    rows = pages.values_list("number", F("skipped") + F("dropped"), "problems")
-    last = 0
-    while some := [*rows.filter(number__gt=last)[:AT_ONCE]]:
-        for last, count, problems in some:
-            yield last, count, [*named(problems)]
 
 
 def read_changes(section: str, site: Site) -> list[dict[str, Any]]:

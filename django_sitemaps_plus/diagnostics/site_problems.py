@@ -35,6 +35,9 @@ MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20
 #: that are named.
 MAX_READ, MAX_REASONS, MAX_ROWS = 500, 50, 20
 
+#: Pages whose rows left out are read by one query, where all are.
+AT_ONCE = 100
+
 #: Returns the name and the page of objects, by their models and keys, each "" where it
 #: is not known. Those that the reader may not see are not among them.
 Names: TypeAlias = Callable[
@@ -228,6 +231,20 @@ def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
     for section, problems in rows[:MAX_READ]:
         for problem in named(problems):
             yield section, problem
+
+
+def left_out_of(section: str, site: Site) -> Iterator[tuple[int, int, list[LeftOut]]]:
+    """Yield number of each page that leaves something out, how much, and the first.
+
+    No query stays open meanwhile, since a download may be slow.
+    """
+    pages = Page.objects.of(site.name, section).active().order_by("number")
+    pages = pages.filter(Q(skipped__gt=0) | Q(dropped__gt=0))
+    rows = pages.values_list("number", F("skipped") + F("dropped"), "problems")
+    last = 0
+    while some := [*rows.filter(number__gt=last)[:AT_ONCE]]:
+        for last, count, problems in some:
+            yield last, count, [*named(problems)]
 
 
 def named(problems: Iterable[Any]) -> Iterator[LeftOut]:

@@ -47,7 +47,7 @@ class Command(BaseCommand):
         self.failures: list[str] = []
         show = self.show_build, self.show_delivery, self.show_failure
         runner = Runner(*show, progress=self.show_progress)
-        with ending(runner):
+        with ending(runner), output.shown_once(is_reported=bool(verbosity)):
             if not once:
                 self.say("Sitemaps are kept up to date. Ctrl+C ends it.")
                 runner.run()

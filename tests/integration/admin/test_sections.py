@@ -23,7 +23,7 @@ from lxml import html
 from django_sitemaps_plus import Entry, ModelSource, Route, Source
 from django_sitemaps_plus.admin import sections as views
 from django_sitemaps_plus.conf import in_force, site_in_force
-from django_sitemaps_plus.diagnostics import section_pages
+from django_sitemaps_plus.diagnostics import section_pages, site_problems
 from django_sitemaps_plus.diagnostics.section_pages import (
     History,
     PageState,
@@ -298,6 +298,11 @@ class TestShown:
         page = admin_client.get(path("section", section="products"))
         assert len(cells(tree(page))) == 3
         assert "rows are read" not in page.text
+
+    def test_it_says_why_it_could_not_be_built(self, products, admin_client):
+        Section.objects.filter(name="products").update(fault="its service is away")
+        page = admin_client.get(path("section", section="products"))
+        assert "It could not be built: its service is away" in page.text
 
     def test_it_says_how_its_rows_are_read(self, products, admin_client):
         rate = Figure.objects.filter(kind="rate")
@@ -853,8 +858,8 @@ class TestCsv:
         def fail(*args: Any) -> Any:
             raise OperationalError("it is away")
 
-        for name in ("page_numbers", "left_out_of"):
-            monkeypatch.setattr(section_pages, name, fail)
+        monkeypatch.setattr(section_pages, "page_numbers", fail)
+        monkeypatch.setattr(site_problems, "left_out_of", fail)
         assert lines(get(kind))[1:] == [[BROKEN]]
         assert "A file of section 'products' broke off" in caplog.text
         assert site_in_force() is None
@@ -929,7 +934,7 @@ class TestLeftOut:
 
     def test_more_than_are_named_are_counted(self, rows, monkeypatch):
         """Also by a version that stores them in another way."""
-        monkeypatch.setattr(section_pages, "AT_ONCE", 1)
+        monkeypatch.setattr(site_problems, "AT_ONCE", 1)
         Page.objects.filter(number=1).update(dropped=1_300)
         Page.objects.filter(number=2).update(problems=["odd", {"other": "odd"}])
         found = rows("view_product")

@@ -115,7 +115,8 @@ class TestListed:
         assert listing.object == page.object
         assert listing.published_at == page.published_at
         [lead] = found.rows
-        assert (lead.row, lead.urls) == (f"Product {products[3].pk}", [URL])
+        name = f"Product {products[3].pk} (Name 99997)"
+        assert (lead.row, lead.urls) == (name, [URL])
         assert (lead.reasons, found.notes) == ([], [])
 
     @pytest.mark.database
@@ -185,7 +186,7 @@ class TestListed:
         source = limited(6, location=route, get_queryset=get_queryset)
         sections.register("products", source)
         [lead] = explained(URL).rows
-        assert lead.row == f"Product {products[3].pk}"
+        assert lead.row.startswith(f"Product {products[3].pk} ")
 
     def test_a_unique_field_leads_to_a_row_that_moved(
         self, sections, products, settings
@@ -200,6 +201,25 @@ class TestListed:
         assert lead.urls == [f"{ORIGIN}/p/{products[3].pk}/product-00003/"]
         assert [it.url for it in found.listings] == lead.urls
         assert not found.is_listed
+
+    def test_another_section_that_raises_hides_no_reason(self, sections, products):
+        """Its pages are searched, as far as they are built."""
+        broken = limited(6)
+        sections.register("broken", broken)
+        sections.register("products", Published)
+        build_fully()
+        Product.objects.filter(pk=products[3].pk).delete()
+        build_fully()
+
+        def fail(self: Any) -> Any:
+            raise RuntimeError("away")
+
+        broken.get_queryset = fail
+        for is_built in (True, False):
+            found = explained()
+            assert (found.is_listed, found.is_whole) == (False, is_built)
+            assert ["broken" in note for note in found.notes] == [True]
+            Section.objects.filter(name="broken").delete()
 
     def test_a_file_that_is_lost_hides_no_other(self, sections, products):
         sections.register("products", type("Few", (Entries,), {"limit": 2}))
@@ -237,7 +257,7 @@ class TestListed:
         sections.register("products", limited(6, languages=["id"], location=route))
         pk = products[3].pk
         [found] = explained(f"{ORIGIN}/id/products/{pk}/").rows
-        assert (found.row, found.reasons) == (f"Product {pk}", [])
+        assert (found.row, found.reasons) == (f"Product {pk} (Name 99997)", [])
 
     def test_views_are_searched_on_their_page(self, sections):
         sections.register("pages", Views)
@@ -572,7 +592,8 @@ class TestCommand:
         with pytest.raises(CommandError, match=f"^{URL} is not listed\\.$"):
             call_command("explain_url", URL)
         first, second = capsys.readouterr().out.splitlines()
-        assert first == f"It leads to Product {products[3].pk} of section 'products'."
+        row = f"Product {products[3].pk} (Name 99997)"
+        assert first == f"It leads to {row} of section 'products'."
         assert second == "  Left out: published is No; it must be Yes."
         with pytest.raises(CommandError, match="not listed"):
             call_command("explain_url", f"{ORIGIN}/products/product-00001")

@@ -23,9 +23,10 @@ from django.utils import timezone
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.diagnostics import doctor
+from django_sitemaps_plus.diagnostics import doctor, requests
 from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.diagnostics.problems import Item, Problem, problems_of
+from django_sitemaps_plus.diagnostics.section_pages import read_pages
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import (
@@ -601,12 +602,23 @@ class TestFiles:
             build(full=True)
         assert status_ids() == health_ids() == set()
 
-    def test_a_build_of_another_process_stores_them_again(self, client):
-        """Also where processes share no cache, once the doctor has looked."""
-        assert crosses()["files"]
+    @pytest.mark.parametrize("look", ["doctor", "refresh"])
+    def test_a_build_of_another_process_stores_them_again(self, client, look):
+        """Also where processes share no cache: once the doctor, or a button, has."""
+        if look == "doctor":
+            assert crosses()["files"]
+        else:
+            for number in (1, 2, 3):
+                client.get(f"/sitemap-products-{number}.xml")
+            states = [it.state for it in read_pages("products", get_site()).pages]
+            assert states == ["lost"] * 3
+            [status] = read_dashboard(get_sites())
+            [problem] = problems_of(status)
+            assert problem.command.endswith("build_sitemaps products --full")
+            requests.refresh(get_site(), "products")
         cache.clear()
         build()
-        assert "files" not in crosses()
+        assert "section products" not in crosses()
 
 
 @pytest.mark.usefixtures("site")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from typing import Any
 
 from django.core.cache import cache
 
@@ -45,3 +46,11 @@ class HangingSource(ProductSource):
         if item.name == "slow" and cache.add("hung", 1):
             time.sleep(600)
         return f"/products/{item.slug}/"
+
+
+class BrokenSource(ProductSource):
+    """A source that cannot be read."""
+
+    def get_queryset(self) -> Any:
+        """Raise."""
+        raise RuntimeError("its service is away")

@@ -28,7 +28,7 @@ from tests.support.servers.programs import wait_until
 from tests.support.servers.running import keeping
 from tests.support.shop import limited, make_products
 
-from .sources import ProductSource, SlowSource
+from .sources import BrokenSource, ProductSource, SlowSource
 from .test_tasks import rename, wait_until_done, wait_until_published
 
 LONG_AGO = timezone.now() - timedelta(days=1)
@@ -52,6 +52,13 @@ class TestProcess:
             wait_until(Delivery.objects.filter(sent__gt=0).exists, "an engine is told")
             assert "products: 3 pages rendered, 3 changed" in worker.printed()
             assert [it.is_there for it in Worker.objects.seen()] == [True]
+
+    def test_a_source_that_raises_is_a_line(self, sections):
+        """Its traceback is in the log, which is no part of the terminal."""
+        sections.register("products", BrokenSource)
+        with keeping(BrokenSource) as worker:
+            wait_until(lambda: "is away" in worker.printed(), "it says so")
+            assert "Traceback" not in worker.printed()
 
     def test_it_ends_with_the_page_at_hand(self, sections):
         """No claim is left, and whoever is next builds the rest at once."""
