@@ -7,6 +7,7 @@ import tempfile
 import types
 from importlib.metadata import version
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 
 import django
@@ -68,6 +69,7 @@ def _use(directory: str) -> None:
     assert list(Path(directory).rglob("*.xml.gz"))  # noqa: S101
     for name in ("py.typed", "static/sitemaps_plus/sitemap.css"):
         assert (files("django_sitemaps_plus") / name).is_file(), name  # noqa: S101
+    call_command("sitemap_doctor", explain="W013", stdout=StringIO())
     assert b"/sitemap/pages/" in Client().get("/sitemap/").content  # noqa: S101
     print("The wheel works:", version("django-sitemaps-plus"))  # noqa: T201
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from functools import partial, wraps
+from importlib.metadata import PackageNotFoundError, metadata
 from traceback import walk_tb
 from typing import Any
 
@@ -18,9 +20,6 @@ from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.sites import sites_of_settings
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
 
-#: Where each of them is explained, in the repository; a wheel does not contain it.
-PAGE = "docs/reference/checks.md"
-
 
 def error(number: int, message: str, hint: str) -> checks.CheckMessage:
     """Return a fault that keeps the app from working."""
@@ -33,7 +32,12 @@ def warning(number: int, message: str, hint: str) -> checks.CheckMessage:
 
 
 def _message(level: int, code: str, message: str, hint: str) -> checks.CheckMessage:
-    hint = f"{hint} See {PAGE}#{code.lower()}"
+    hint = f"{hint} See: manage.py sitemap_doctor --explain {code}"
+    with suppress(PackageNotFoundError):  # a checkout that nobody has installed
+        for line in metadata("django-sitemaps-plus").get_all("Project-URL", []):
+            label, _, url = line.partition(", ")
+            if label.lower() == "documentation":
+                hint += f" or {url.rstrip('/')}/reference/checks.html#{code.lower()}"
     return checks.CheckMessage(level, message, hint, id=f"sitemaps_plus.{code}")
 
 

@@ -153,6 +153,5 @@ def _untranslated(source: ModelSource, codes: list[str]) -> Faults:
         hint = f"Write {wanted!r} in its place"
         if not has_columns:
             message += f", and {tables[0]} has that of each"
-            hint += ", and annotate each in get_queryset(), as in add-images-"
-            hint += "videos-news-languages.md#translated-slugs"
+            hint += ", and annotate each in get_queryset()"
         yield warning(45, f"{message}.", f"{hint}.")

@@ -173,8 +173,9 @@ def _instance(where: str, kind: type[Engine], options: Any) -> Engine:
         raise EngineFault(f"{where}: {error}", kind, is_lack=True) from None
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
         # The error is not quoted, since its text may quote the options.
-        words = f"with these options: {type(error).__name__}. See the reference."
-        raise EngineFault(f"{where} {words}", kind, is_lack=True) from None
+        words = f"{where} with these options: {type(error).__name__}."
+        words += f" Call {kind.__name__}(...) with them in a shell."
+        raise EngineFault(words, kind, is_lack=True) from None
 
 
 def bad_option(

@@ -23,7 +23,6 @@ from django.core.management.base import BaseCommand
 import django_sitemaps_plus
 from django_sitemaps_plus import core, exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
-from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.diagnostics.problems import Problem
 from django_sitemaps_plus.diagnostics.status import EngineStatus, SectionStatus
@@ -146,8 +145,11 @@ class TestReference:
         found = headings(text_of("sources")) + headings(text_of("entries"))
         assert set(django_sitemaps_plus.__all__) <= set(found)
 
-    def test_hints_name_a_page_that_there_is(self):
-        assert (TOP / PAGE).is_file()
+    def test_the_doctor_explains_each_check(self, run):
+        for code in check_ids():
+            said = run("sitemap_doctor", "--explain", code)
+            assert said.startswith(f"sitemaps_plus.{code}\n\n")
+            assert len(headings(said)) == len(_LINK.findall(said)) == 0
 
     def test_settings_have_their_default(self):
         for item in dataclasses.fields(AppSettings):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.diagnostics.doctor import examine
 from django_sitemaps_plus.management.base import SiteCommand
+
+#: The reference of the checks: below the package in a wheel, beside it in a checkout.
+PAGE = "docs/reference/checks.md"
 
 _MARKS = {True: "✓", False: "✗", None: "-"}
 _PLAIN_MARKS = {True: "ok", False: "NO", None: "- "}
@@ -26,6 +32,38 @@ class Command(SiteCommand):
         add = parser.add_argument
         add("--online", action="store_true", help="ask engines and the site's address")
         add("--json", action="store_true", help="print JSON only")
+        words = "only print what the reference says of a check, such as W013"
+        add("--explain", metavar="ID", help=words)
+
+    def handle(self, *, explain: str | None = None, **options: Any) -> None:
+        """Print the entry of a check, whatever the settings are; or examine sites."""
+        if explain is None:
+            super().handle(**options)
+            return
+        package, top = Path(__file__).parents[2:4]
+        page = package / PAGE if (package / PAGE).is_file() else top / PAGE
+        text = page.read_text("utf-8")
+        _, *parts = re.split(r"^## (\w+)\n", text, flags=re.MULTILINE)
+        entries = dict(zip(parts[::2], parts[1::2], strict=True))
+
+        code = explain.strip().upper().removeprefix("SITEMAPS_PLUS.")
+        if code not in entries:
+            number = int(re.sub(r"\D", "", code) or 0)
+            near = sorted(
+                entries,
+                key=lambda it: (abs(int(it[1:]) - number), it[0] != code[:1]),
+            )
+            words = f"There is no check {explain!r}; the nearest ids are"
+            raise CommandError(f"{words} {', '.join(near[:3])}.")
+
+        # A terminal follows no link: name the page, unless it is this one.
+        entry = re.sub(r"\[([^]]+)\]\(#\w+\)", r"\1", entries[code])
+        entry = re.sub(
+            r"\[([^]]+)\]\(([^)]+)\)",
+            lambda link: f"{link[1]} ({urljoin(PAGE, link[2])})",
+            entry,
+        )
+        self.stdout.write(f"sitemaps_plus.{code}\n\n{entry.strip()}")
 
     def handle_site(self, *, online: bool, json: bool, **options: Any) -> None:
         """Show each finding; raise a CommandError if one is a fault."""
