@@ -92,8 +92,11 @@ def mark_unchecked(sections: Collection[Section]) -> bool:
     return bool(pages)
 
 
-def mark_damaged() -> None:
-    """Make the pages dirty whose objects views have found damaged or missing."""
+def mark_damaged(*, forgets: bool = True) -> None:
+    """Make the pages dirty whose objects views have found damaged or missing.
+
+    A process that does not build them itself goes on to know which they are.
+    """
     noted = damaged_pages()
     if not noted:
         return
@@ -114,4 +117,5 @@ def mark_damaged() -> None:
         damaged.append(page)
     rows = Page.objects.filter(pk__in=[page.pk for page in damaged])
     rows.update_locked([page.section_id for page in damaged], wanted=F("wanted") + 1)
-    forget_damaged()
+    if forgets:
+        forget_damaged()

@@ -104,8 +104,9 @@ def _in_words(condition: Condition, row: Any) -> str:
     if is_time and is_present(wanted) and not is_negated:
         is_early = name in ("lt", "lte")
         words: str = _("listed from %s") if is_early else _("listed until %s")
-        words %= shown["value"]
-        return words
+        is_aware = isinstance(value, datetime) and timezone.is_aware(value)
+        zone = f" {timezone.localtime(value):%Z}" if is_aware else ""
+        return words % f"{shown['value']}{zone}"
     if name == "in":
         wanted = list(wanted)
         others = ["…"] if len(wanted) > MAX_VALUES else []

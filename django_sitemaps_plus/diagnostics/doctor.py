@@ -246,9 +246,8 @@ def _files(site: Site) -> Findings:
     for page in lost:
         note_damaged(page)
     if lost and not cache.is_shared():
-        mark_damaged()  # builds are other processes, which know nothing of a note
-        for page in lost:
-            note_damaged(page)
+        # Builds are other processes, which know nothing of a note.
+        mark_damaged(forgets=False)
     if first:
         text = f"{len(first)} of {rows.count():,} were read"
         if lost:

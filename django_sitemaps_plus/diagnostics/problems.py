@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -86,9 +86,24 @@ def problems_of(
         max_age: seconds after which a change or a build is late.
         language: the language of the texts.
     """
+    probes = (_of_workers, _of_index, _of_sections, _of_engines)  # as they are shown
     with override(language):
-        found = [problem for probe in PROBES for problem in probe(status)]
+        found = [problem for probe in probes for problem in probe(status)]
         return [*found, *_overdue(status, max_age)]
+
+
+def _of_workers(status: SiteStatus) -> Iterator[Problem]:
+    gone = _("No worker has been seen for %(age)s, and none was stopped.")
+    for worker in status.workers:
+        if worker.is_missed:
+            yield Problem(
+                id="worker_gone",
+                subject=worker.kind,
+                message=gone % {"age": span(worker.age.total_seconds())},
+                remedy=_("Start one again; see in its log why it ended."),
+                command=COMMANDS.get(worker.kind, f"manage.py {worker.kind}"),
+                since=worker.seen_at,
+            )
 
 
 def _of_index(status: SiteStatus) -> Iterator[Problem]:
@@ -339,32 +354,24 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
 
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
-    remind = _("See that workers or a cron job run.")
-    start = _("Start one again; see in its log why it ended.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
-    gone = _("No worker has been seen for %(age)s, and none was stopped.")
     sections = [it for it in status.sections if not it.fault]  # the fault is the cause
-    missed = [it for it in status.workers if it.is_missed]
     times = [
         *[("section_overdue", it.section, change, it.oldest) for it in sections],
         *[("section_overdue", it.section, build, it.last_build_at) for it in sections],
         *[("engine_overdue", it.engine, change, it.oldest) for it in status.engines],
-        *[("worker_gone", it.kind, gone, it.seen_at) for it in missed],
     ]
     for id_, name, words, moment in times:
-        limit = 0 if id_ == "worker_gone" else max_age
-        if moment and age_of(moment) > limit:
-            command, remedy = command_for("build_sitemaps", status.site, name), remind
+        if moment and age_of(moment) > max_age:
+            command = command_for("build_sitemaps", status.site, name)
             if id_ == "engine_overdue":
                 options = "--engine", name
                 command = command_for("notify_search_engines", status.site, *options)
-            elif id_ == "worker_gone":
-                command, remedy = COMMANDS.get(name, f"manage.py {name}"), start
             yield Problem(
                 id=id_,
                 subject=name,
-                message=words % {"age": span(age_of(moment)), "limit": span(limit)},
-                remedy=remedy,
+                message=words % {"age": span(age_of(moment)), "limit": span(max_age)},
+                remedy=_("See that workers or a cron job run."),
                 command=command,
                 since=moment,
             )
@@ -388,11 +395,3 @@ def span(seconds: float) -> str:
 def last_seen(worker: Worker) -> str:
     """Return when a worker of a kind was seen last, in words."""
     return f"{worker.kind} was seen {span(worker.age.total_seconds())} ago"
-
-
-#: The probes of problems in the order in which they are shown, but for what is late.
-PROBES: Sequence[Callable[[SiteStatus], Iterator[Problem]]] = (
-    _of_index,
-    _of_sections,
-    _of_engines,
-)

@@ -42,7 +42,7 @@ def refresh(site: Site, section: str, **others: Any) -> bool:
 
     They may have no part in the cache that knows which files requests have missed.
     """
-    mark_damaged()
+    mark_damaged(forgets=False)
     _when_committed(partial(get_executor().wake, section))
     return True
 
