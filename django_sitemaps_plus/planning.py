@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 from django_sitemaps_plus.conf import get_settings
@@ -54,6 +55,13 @@ def bounded_plan(
             if fitting < most:
                 plan = _plan_within(reader, rows, fitting)
     return plan
+
+
+def remedy_of_size(section: OpenSection) -> str:
+    """Return what to do about a section with too many rows to be served live."""
+    if section.source.live is True:
+        return "Raise LIVE_MAX_ROWS, or take live = True from its source"
+    return f"Run: manage.py build_sitemaps {quote(section.name)}"
 
 
 def _plan_within(reader: Reader[Any], rows: int, step: int) -> Plan | None:

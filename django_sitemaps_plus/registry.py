@@ -168,6 +168,10 @@ class SourceRegistry:
         """Return names and sources, in order of registration."""
         return [item for item in self._loaded().items() if _is_on_site(item[1])]
 
+    def live(self) -> list[str]:
+        """Return the names of the sections that no build makes pages of."""
+        return [name for name, source in self.items() if source.live is True]
+
     def _loaded(self) -> dict[str, Source]:
         """Return the sections, with those that wait for Django to have started."""
         if self.pending is not None and apps.ready_event.is_set():

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from django.db import Error
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings, in_force
@@ -34,7 +34,14 @@ from django_sitemaps_plus.tracking.schedule import notice
 
 from .guard import is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
-from .plan.replan import active_plan, begin_replan, plan_section, renew_plan
+from .plan.replan import (
+    active_plan,
+    begin_replan,
+    plan_section,
+    renew_plan,
+    serve_live,
+    withdraw_indexes,
+)
 from .plan.split import split_ranges
 from .pool import reason_against
 from .report import BuildReport, SectionReport, index_problems
@@ -74,7 +81,8 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
             is_well()  # it closes a connection that broke: the next build opens another
             raise BuildError(f"the database failed: {in_one_line(error)}") from error
         build_finished.send_robust(sender=BuildReport, report=report)
-        numbers, extra = (len(names), report.seconds), {"action": "build_finished"}
+        numbers = len(report.sections), report.seconds
+        extra = {"action": "build_finished"}
         logger.info("Built %s section(s) in %.1f s", *numbers, extra=extra)
         return report
 
@@ -93,8 +101,9 @@ def _run(build: Build) -> BuildReport:
         _audit(build, sections)
     missing = note_missing()
     indexes = _publish_index(build)
-    was_behind = bool(build.was_behind)
-    if indexes is not None and sync.look_after(indexes, was_behind=was_behind):
+    # An index that is never built does not tell whether a builder was killed.
+    was_behind = bool(build.was_behind) and indexes is not None
+    if sync.look_after(indexes or (), was_behind=was_behind):
         # Objects were lost, and their pages are dirty.
         _build_rounds(build, sections)
         indexes = _publish_index(build)
@@ -106,13 +115,17 @@ def _run(build: Build) -> BuildReport:
 def _begin(build: Build) -> list[OpenSection]:
     """Open the sections that have a plan, or get one, and mark what has changed."""
     take_origin(has_moved=build.move_origin)
-    planned = []
+    planned, live = [], registry.live()
     for name in build.names:
         section = open_section(name)
         with build.attempt(section):
+            if name in live:
+                _serve_live(build, name)
+                continue
             plan_section(section)
             planned.append(section)
             build.opened[section.row.pk] = section
+    build.names = [name for name in build.names if name not in build.live]
     if build.waits:
         build.since = min([it.row.now for it in planned], default=None)
     if build.new_namespace or not all([it.row.namespace for it in planned]):
@@ -128,6 +141,19 @@ def _begin(build: Build) -> list[OpenSection]:
         index_pages = Page.objects.of(build.site.name, INDEX)
         index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
     return planned
+
+
+def _serve_live(build: Build, name: str) -> None:
+    """Leave out a section whose source is live, without pages and faults from before.
+
+    Where it cannot be served live, its pages stay as they are, and the report says why.
+    """
+    is_known = Q(next_number__gt=1) | ~Q(fault="")
+    if Section.objects.filter(is_known, site=build.site.name, name=name).exists():
+        serve_live([name])
+        extra = {"action": "section_live"}
+        logger.info("Section %s is rendered on request from now on", name, extra=extra)
+    build.live.append(name)
 
 
 def _prepare(build: Build, section: OpenSection) -> None:
@@ -221,8 +247,12 @@ def _audit(build: Build, sections: list[OpenSection]) -> None:
 
 
 def _publish_index(build: Build) -> list[Page] | None:
-    """Publish the indexes; return their rows, None where it is too early."""
+    """Publish the indexes; return their rows, None where they are served live."""
     pages: list[Page] = Page.objects.indexes(site=build.site.name)
+    if registry.live():
+        if any([it.built or it.error or it.attempts for it in pages]):
+            withdraw_indexes(build.site.name)
+        return None
     if build.audits:  # old indexes may be damaged
         age = timedelta(seconds=get_settings().audit_interval_seconds)
         since = timezone.now() - age
@@ -283,6 +313,7 @@ def _report(
         index_pages=None if indexes is None else sum([i.entries for i in indexes]),
         index_errors=index_problems(indexes or ()),
         missing=missing,
+        live=build.live,
         unfinished=[it.name for it in late if it.row.pages.claimable().exists()],
         seconds=time.monotonic() - build.began,
     )
@@ -295,8 +326,9 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
     names = list(names) or list(registry)
     for name in names:
         registry.get(name)
+    live = [name for name in registry.live() if name in names]
     reports = []
-    for name in names:
+    for name in [name for name in names if name not in live]:
         section, section_began = open_section(name), time.monotonic()
         report = SectionReport(section=name)
         own = {"site": section.site.name, "name": name}
@@ -322,7 +354,7 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
         report.seconds = time.monotonic() - section_began
         reports.append(report)
     seconds = time.monotonic() - began
-    return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
+    return BuildReport(sections=reports, live=live, seconds=seconds, is_dry_run=True)
 
 
 def _render(page: Page, section: OpenSection) -> Iterator[BuiltPage]:

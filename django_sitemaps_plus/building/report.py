@@ -81,11 +81,14 @@ class BuildReport:
     """The work of a build, or what a dry run would do."""
 
     sections: list[SectionReport] = field(default_factory=list)  # as asked for
-    #: Pages in the published index; None where it was left as it was, since some
-    #: section has never been built.
+    #: Pages in the published index; None where it is rendered on request, since some
+    #: section is, or where it was left as it was, since some was never built.
     index_pages: int | None = None
     index_errors: list[str] = field(default_factory=list)  # why it is not up to date
     missing: list[str] = field(default_factory=list)  # not registered, but have pages
+    live: list[str] = field(
+        default_factory=list
+    )  # left out, since their source is live
     unfinished: list[str] = field(default_factory=list)  # had no time for all pages
     seconds: float = 0.0  # from begin to end
     is_dry_run: bool = False  # nothing was stored

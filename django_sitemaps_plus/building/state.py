@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]
 class Build:
     """A build of some sections of a site: what is asked for, and what was done."""
 
-    names: list[str]
+    names: list[str]  # in the end without those of `live`
     site: Site
     full: bool = False  # render every page, and store those whose bytes differ
     replan: bool = False  # make new plans first
@@ -62,6 +62,7 @@ class Build:
     #: Hashes of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
     opened: dict[int, OpenSection] = field(default_factory=dict)  # by key, never sent
+    live: list[str] = field(default_factory=list)  # sections whose source is live
     faulty: set[str] = field(default_factory=set)  # sections that failed
     #: When it was last noted that sections are built, by the monotonic clock.
     noted_at: dict[int, float] = field(default_factory=dict)

@@ -137,7 +137,7 @@ def check_names(source: Source) -> Faults:
     base = next(it for it in _ROWS if issubclass(kind, it))
     known = {name for name in dir(base) if name[0] != "_"}
     if base is Sitemap:
-        known |= {*FIELDS, "max_age", "title", "track_deletes"}
+        known |= {*FIELDS, "live", "max_age", "title", "track_deletes"}
     elif base is not Source:
         known.remove("entries")
     for owner in kind.__mro__[: kind.__mro__.index(base)]:

@@ -263,7 +263,7 @@ def check_built(databases: Collection[str] | None = None, **kwargs: Any) -> Faul
         built = set(Page.objects.values_list("section__name", flat=True).distinct())
     except Error:  # not migrated yet
         return
-    for name in [name for name in registry if name not in built]:
+    for name in [name for name in registry if name not in {*built, *registry.live()}]:
         yield warning(
             7,
             f"Section {name!r} is not built, so engines are notified of saved rows, "

@@ -95,13 +95,21 @@ def _parts(source: Source) -> Faults:
         return
     yield from declared(check_names(source))
     limit, age, on_error = source.limit, source.max_age, source.on_error
-    if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
-        hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
-        yield error(11, f"limit is {limit!r}.", hint)
-    if age is not None and not (isinstance(age, int | float) and age >= 0):
-        yield error(11, f"max_age is {age!r}.", "Write a number of seconds, or None.")
-    if on_error not in ("skip", "raise"):
-        yield error(12, f"on_error is {on_error!r}.", 'Choose "skip" or "raise".')
+    is_limit = isinstance(limit, int) and 1 <= limit <= MAX_ENTRIES
+    hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
+    seconds, choice = "Write a number of seconds, or None.", 'Choose "skip" or "raise".'
+    is_age = age is None or (isinstance(age, int | float) and age >= 0)
+    is_live, yes_or_no = isinstance(source.live, bool), "Choose True or False."
+    rules = (
+        (is_limit, error(11, f"limit is {limit!r}.", hint)),
+        (is_age, error(11, f"max_age is {age!r}.", seconds)),
+        (
+            on_error in ("skip", "raise"),
+            error(12, f"on_error is {on_error!r}.", choice),
+        ),
+        (is_live, error(12, f"live is {source.live!r}.", yes_or_no)),
+    )
+    yield from [message for is_kept, message in rules if not is_kept]
     if not isinstance(source, ModelSource | ViewSource) or not (
         yield from declared(check_languages(source))
     ):

@@ -37,6 +37,7 @@ from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sites import (
     get_site,
@@ -163,8 +164,7 @@ def _migrations(site: Site) -> Findings:
 
 
 def _origin(site: Site) -> Findings:
-    origin = get_site().origin
-    ok = is_public(origin)
+    ok = is_public(origin := get_site().origin)
     text = origin if ok else f"search engines cannot reach {origin}"
     remedy = f"Set {origin_setting(site)} to the public address of your site."
     yield Finding("origin", _mild(ok), text, remedy)
@@ -177,7 +177,8 @@ def _sections(site: Site) -> Findings:
         for problem in problems:
             yield Finding(name, False, problem.message, problem.cure)
         if not problems:
-            remedy = f"Correct it, then run manage.py build_sitemaps {quoted}."
+            build = f", then run manage.py build_sitemaps {quoted}"
+            remedy = f"Correct it{'' if status.always_live else build}."
             ok, text = _first_row(status, site)
             yield Finding(name, ok, text, remedy if ok is False else "")
         if not status.registered:
@@ -201,10 +202,13 @@ def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
             form = form_of(section.source)
             if next(section.reader.first_keys(1), None) is None:
                 return None, f"{form}; no rows"
+            if status.live and (plan := live_plan(section)) and not plan.ranges:
+                return False, "it has too many rows to be served live (LIVE_MAX_ROWS)"
     except SitemapsPlusError as error:
         return False, str(error)
     if status.live:
-        return True, f"{form}; not built, so it is served live"
+        why = "always" if status.always_live else "not built, so it is"
+        return True, f"{form}; {why} served live"
     entries = f"{status.entries:,} entr{pluralize(status.entries, 'y,ies')}"
     return True, f"{form}; {entries} on {status.pages:,} page{pluralize(status.pages)}"
 
@@ -269,8 +273,7 @@ def _workers(site: Site) -> Findings:
         workers = Worker.objects.seen()
     for it in problems_of(SiteStatus(site=site, workers=workers)):
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
-    there = [last_seen(it) for it in workers if it.is_there]
-    if there:
+    if there := [last_seen(it) for it in workers if it.is_there]:
         yield Finding("workers", True, "; ".join(there))
     if not executor.is_listening:
         if not there:

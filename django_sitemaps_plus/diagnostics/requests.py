@@ -30,6 +30,7 @@ from django_sitemaps_plus.models.base import atomic
 from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications.outbox import want_urls
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources.conditions import as_keys
 from django_sitemaps_plus.tracking.recording import notify_changed
@@ -41,7 +42,12 @@ def refresh(site: Site, section: str, **others: Any) -> bool:
     """Have workers look for changes of a section now, and build them.
 
     They may have no part in the cache that knows which files requests have missed.
+    Return whether they have anything to do: a section that is always live has no pages,
+    but for those that a build is to remove.
     """
+    rows = Section.objects.planned().filter(site=site.name, name=section)
+    if section in registry.live() and not rows.exists():
+        return False
     mark_damaged(forgets=False)
     _when_committed(partial(get_executor().wake, section))
     return True

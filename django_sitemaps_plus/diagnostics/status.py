@@ -59,6 +59,7 @@ class SectionStatus:
     section: str
     registered: bool = True
     live: bool = True  # rendered on request, since no build has made pages of it
+    always_live: bool = False  # its source says so: no build makes pages of it
     pages: int = 0  # with entries
     planned: int = 0  # pages with and without entries, also of a next plan
     entries: int = 0
@@ -106,7 +107,7 @@ def section_status(
     found = []
     for site in sites:
         with in_force(site):
-            registered = set(registry)
+            registered, always_live = set(registry), registry.live()
         faults = live_faults(site)
         names = registered.union(name for of, name in planned if of == site.name)
         for name in sorted(names):
@@ -115,6 +116,7 @@ def section_status(
                 section=name,
                 registered=name in registered,
                 live=(site.name, name) not in planned,
+                always_live=name in always_live,
                 live_fault=faults.get(name),
             )
             fill(status, rows.get((site.name, name), {}))
@@ -124,9 +126,10 @@ def section_status(
             if not status.registered:  # nothing builds it, so it is never late
                 status.last_build_at = status.oldest = None
             found.append(status)
-    waiting = waiting_changes([it.section for it in found if it.registered])
-    for status in found:
-        if status.registered and status.section in waiting:
+    built = [it for it in found if it.registered and not it.always_live]
+    waiting = waiting_changes([it.section for it in built])
+    for status in built:
+        if status.section in waiting:
             status.changes, oldest = waiting[status.section]
             status.oldest = min(filter(None, (oldest, status.oldest)))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from shlex import quote
 
 from django.utils import timezone
 
@@ -13,7 +12,7 @@ from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.entry_lines import dated_lines, urls_in
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Page, Section, State
-from django_sitemaps_plus.planning import bounded_plan
+from django_sitemaps_plus.planning import bounded_plan, remedy_of_size
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import Tally
@@ -63,7 +62,7 @@ def _documents(name: str) -> Iterator[bytes]:
         if plan is None:
             raise BuildError(
                 f"section {name!r} has no pages yet, and too many rows to be read "
-                f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {quote(name)}"
+                f"without (LIVE_MAX_ROWS). {remedy_of_size(section)}"
             )
         for bounds in plan.ranges:
             with section.reading():

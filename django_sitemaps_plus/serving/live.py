@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from shlex import quote
 
 from django.conf import settings
 from django.db import Error
@@ -26,7 +25,7 @@ from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanEr
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.pages import listed_pages
 from django_sitemaps_plus.outages import in_one_line, is_outage
-from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
+from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan, remedy_of_size
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import OpenSection, open_section
@@ -189,10 +188,10 @@ def live_plan(section: OpenSection) -> Plan | None:
         if plan is None:
             logger.error(
                 "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so "
-                "it is left out. Run: manage.py build_sitemaps %s",
+                "it is left out. %s",
                 section.name,
                 limit,
-                quote(section.name),
+                remedy_of_size(section),
                 extra={"action": "section_too_large", "section": section.name},
             )
             return Plan([], 0)  # kept, so that the rows are not counted again

@@ -40,6 +40,9 @@ class Source:
         mobile: whether entries are marked as pages for feature phones, which search
             engines have stopped reading.
         sites: names of the sites of ``SITES`` that have this section; None for all.
+        live: whether it is always rendered on request, and so are the indexes: no
+            build makes pages of it, and one removes those from before. A section of
+            more than ``LIVE_MAX_ROWS`` rows is then absent, as the log says.
         title: what the HTML site map shows of an entry: a method that takes what the
             other methods take (of a plain source, the :class:`Entry`), of rows also a
             field path or an expression. None for ``str()`` of an instance, else for
@@ -52,6 +55,7 @@ class Source:
     using: str | None = None
     mobile: bool = False
     sites: Collection[str | int] | None = None
+    live: bool = False
     title: Any = None
 
     #: Kinds of extension element that entries may have; see ``NAMESPACES``.

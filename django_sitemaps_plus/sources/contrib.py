@@ -114,6 +114,13 @@ class SitemapSource(Source):
         return names if isinstance(names, list | tuple | set | frozenset) else None
 
     @property
+    def live(self) -> bool:  # type: ignore[override]
+        """Whether the sitemap says so; any other ``live`` is its own affair."""
+        with suppress(Exception):  # a callable may fail, and a build says why
+            return getattr(self.sample, "live", False) is True
+        return False
+
+    @property
     def track_deletes(self) -> bool:
         """Whether deletions are noticed by signals; the sitemap may turn that off."""
         return bool(getattr(self.sample, "track_deletes", True))

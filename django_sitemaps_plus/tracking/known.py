@@ -51,7 +51,8 @@ def is_read(section: str, using: str) -> bool:
         with contained():  # contrib.sites may be asked for the origin
             is_notified = notifies_engines()
             planned = Section.objects.planned().values_list("name", flat=True)
-            names = [section] if is_notified else list(planned)
+            # The next build removes what a live section has of pages.
+            names = [section] if is_notified else {*planned}.difference(registry.live())
     except Error:  # the database of the change may work: record too much
         add(section)
         return True

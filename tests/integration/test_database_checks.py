@@ -121,6 +121,13 @@ class TestBuilt:
         build_fully()
         assert check_built(databases=["default"]) == []
 
+    def test_one_that_is_always_live_needs_no_build(self, sections):
+        sections.register("live", limited(10, live=True))
+        sections.register("other", limited(10))
+        named = [it.msg for it in check_built(databases=["default"])]
+        assert any("'other'" in words for words in named)
+        assert not any("'live'" in words for words in named)
+
     def test_tests_are_spared(self, monkeypatch):
         """Their database has nothing built, each time."""
         path = "django_sitemaps_plus.checks.crawlers.is_test_run"

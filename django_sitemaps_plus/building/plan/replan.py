@@ -14,6 +14,7 @@ from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.models.base import atomic, retried
+from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.planning import bounded_plan, first_plan
@@ -295,8 +296,17 @@ def _remove_pages(section: Section) -> None:
         raise_plan_version(section)
         section.pages.all().delete()
         Section.objects.filter(pk=section.pk).forget(next_number=1)
-        indexes = Page.objects.of(section.site, INDEX)
-        # Mark the indexes as never built: built ones list no section without pages.
+        withdraw_indexes(section.site)
+
+
+@retried
+def withdraw_indexes(site: str) -> None:
+    """Have the indexes of a site rendered on request, until they are built again.
+
+    Built ones list no section without pages.
+    """
+    with atomic():
+        indexes = Page.objects.of(site, INDEX)
         indexes.update(
             built=0,
             wanted=F("wanted") + 1,
@@ -305,5 +315,7 @@ def _remove_pages(section: Section) -> None:
             object="",
             plain_hash="",
             entries=0,
+            error="",
+            **UNTRIED,
         )
         show_when_committed(indexes)

@@ -72,6 +72,10 @@ _LEFT = (
 )
 
 
+#: Why a section has nothing to be built.
+_LIVE = "Section {0!r} is rendered on request and not built: its source has live = True"
+
+
 class Command(SiteCommand):
     """Builds, shows how far it is, and ends with a table."""
 
@@ -131,6 +135,7 @@ class Command(SiteCommand):
             problems.append("To see where, run it again with --traceback.")
         if not len(registry):
             problems.append("No section is registered: see sitemaps_plus.W025.")
+        problems += map(_LIVE.format, report.live if section else ())
         if problems:
             raise CommandError("\n".join(problems))
 
@@ -157,7 +162,8 @@ class Command(SiteCommand):
         serve_live(sections)
         if not quiet:
             for name in sections:
-                self.stdout.write(f"{name} is served live, until it is built again.")
+                until = "" if name in registry.live() else ", until it is built again"
+                self.stdout.write(f"{name} is served live{until}.")
         if problems := relay():
             raise CommandError("\n".join(problems))
 
@@ -184,7 +190,9 @@ class Command(SiteCommand):
             outcome = "The index was left as it was"
         elif report.index_pages is None:
             outcome = "The index was left as it is, since some section has never been "
-            outcome += "built"
+            live = ", ".join(registry.live())
+            alike = f"The index is rendered on request, as are: {live}"
+            outcome = alike if live else f"{outcome}built"
         self.stdout.write(f"{outcome}. {report.seconds:.2f} s.")
 
 

@@ -90,7 +90,9 @@ class Command(BaseCommand):
         for words in problems:
             if words not in known:
                 self.show_failure(words)
-        if len(report.sections) == len(registry):  # a partial build knows no others
+        if len(report.sections) + len(report.live) == len(
+            registry
+        ):  # a partial build knows no others
             known.clear()
         known.update(problems)
 

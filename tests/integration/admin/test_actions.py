@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -200,6 +201,17 @@ class TestSections:
         words = "products: there is nothing to do."
         assert ask("rebuild", section="products") == [f"Rebuild: {words}"]
         assert ask("release", section="products") == [f"Let it pass: {words}"]
+
+    def test_no_build_is_asked_for_where_there_is_none(self, ask, sections, client):
+        """A section that is always live has no actions."""
+        sections.register("products", limited(10, live=True))
+        sections.register("news", limited(10))
+        said = "Refresh: products: there is nothing to do."
+        assert ask("refresh", section="products") == [said]
+        assert ask("refresh", section="news") != []
+        shown = client.get(DASHBOARD).text
+        labels = re.findall('aria-label="([^"]+): (?:news|products)"', shown)
+        assert sorted(labels) == ["Actions", "Refresh"]
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_a_held_section_is_let_pass_once(self, ask, pages, woken, waits):

@@ -12,6 +12,8 @@ from itertools import chain, count, pairwise
 from typing import Any
 
 import pytest
+from django.contrib.sitemaps import Sitemap
+from django.core.cache import cache
 from django.core.files.storage import storages
 from django.db import connection
 from django.db.models import F
@@ -19,25 +21,35 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from django_sitemaps_plus.background.work import build_sections
 from django_sitemaps_plus.building import flip, settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import MAX_PROBLEM
+from django_sitemaps_plus.building.index import note_failure
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.report import SectionReport
 from django_sitemaps_plus.building.store import BuiltPage, Result
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, in_force
 from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.core import limits
-from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.models import INDEX, Figure, Page, Section, State
+from django_sitemaps_plus.diagnostics import requests
+from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import read_dashboard, section_status
+from django_sitemaps_plus.exceptions import ConfigurationError, StoreError
+from django_sitemaps_plus.models import INDEX, Change, Figure, Page, Section, State
 from django_sitemaps_plus.models.sections import take_origin
+from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.notifications.url_changes import relay_saves
 from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.sites import get_site
+from django_sitemaps_plus.testing import RecordingEngine
+from django_sitemaps_plus.tracking import known
+from tests.integration.diagnostics.rows import ENGINE
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
 from tests.support.published import age, objects, page_row, path_of, seen, served
-from tests.support.shop import START, limited, make_products
+from tests.support.shop import START, limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
 from .plan.plans import replace
@@ -702,3 +714,206 @@ class TestTotals:
         prune(get_site(), removed=["products"])
         row = Section.objects.get(pk=section.pk)
         assert (row.planned, row.entries, row.published_at) == (0, 0, None)
+
+
+class Articles(Sitemap):
+    """A class of contrib."""
+
+    def items(self) -> Any:
+        return Product.objects.order_by("pk")
+
+    def location(self, product: Any) -> str:
+        return f"/articles/{product.slug}/"
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+class TestAlwaysLive:
+    """A section whose source says ``live = True`` is rendered on request."""
+
+    @pytest.fixture(autouse=True)
+    def built(self, sections: Any, shop: Any) -> Any:
+        """Publish products and news, and then deploy products that are live."""
+        shop(25)
+        sections.register("news", limited(50))
+        build_and_relay()
+        self.deploy(sections, limited(10, live=True))
+        return sections
+
+    def deploy(self, sections: Any, source: Any) -> None:
+        """Give products another source, as of a process that has just begun."""
+        sections.unregister("products")
+        sections.register("products", source)
+        known.forget()
+        cache.clear()
+
+    def test_workers_leave_it_live(self, crawl):
+        """The first build removes its pages; no build makes any, nor an index."""
+        assert page_row(INDEX, 0).object
+        reports = list[Any]()
+        for options in ({}, {}, {"notices": False}, {"full": True, "replan": True}):
+            build_sections(built=reports.append, **options)
+            build_sections(["products"], built=reports.append)
+            assert set(Page.objects.values_list("section__name", flat=True)) == {
+                INDEX,
+                "news",
+            }
+            assert (page_row(INDEX, 0).built, page_row(INDEX, 0).object) == (0, "")
+        assert [it.problems for it in reports] == [[]] * 8
+        assert reports[0].live == reports[1].live == ["products"]
+        assert [it.section for it in reports[0].sections] == ["news"]
+        assert {it.index_pages for it in reports} == {None}
+        assert sorted(crawl()) == ["/sitemap-news-1.xml", *sorted(PATHS[1:])]
+        assert page_row("news", 1).object
+
+    def test_it_is_left_alone_once_it_is_live(self, crawl):
+        build()
+        rows = [*Section.objects.filter(name="products").values()]
+        index = page_row(INDEX, 0)
+        build()
+        assert [*Section.objects.filter(name="products").values()] == rows
+        assert page_row(INDEX, 0).wanted == index.wanted
+        assert len(crawl()) == 4
+
+    @pytest.mark.parametrize("names", [[], ["news"]])
+    def test_a_published_index_makes_way_for_a_new_one(self, built, crawl, names):
+        """A built index lists no section without pages."""
+        self.deploy(built, limited(10))
+        build()
+        built.register("posts", limited(10, live=True))
+        assert len(crawl()) == 4
+        assert build(names).index_pages is None
+        cache.clear()
+        assert len(crawl()) == 7
+
+    def test_it_may_be_built_again(self, built, crawl, configure):
+        """As a new section: nothing that it lists is announced."""
+        build()
+        configure(ENGINES={"one": ENGINE}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0)
+        RecordingEngine.clear()
+        self.deploy(built, limited(10))
+        assert build_and_relay().index_pages == 4
+        notify_engines()
+        assert RecordingEngine.told() == []
+        assert [
+            page.number for page in Section.objects.get(name="products").pages.all()
+        ]
+        assert page_row(INDEX, 0).object
+        assert len(crawl()) == 4
+
+    def test_one_that_would_be_absent_keeps_its_pages(self, configure, crawl):
+        """The build says why, and the others are built."""
+        configure(LIVE_MAX_ROWS=10)
+        before = page_row("products", 1)
+        Product.objects.update(name="other")
+        report = build(full=True)
+        assert "LIVE_MAX_ROWS" in report.problems[0]
+        assert (report.live, len(report.problems)) == ([], 1)
+        assert [(it.section, it.rendered) for it in report.sections] == [
+            ("news", 1),
+            ("products", 0),
+        ]
+        assert page_row("products", 1).wanted == before.wanted
+        assert "LIVE_MAX_ROWS" in Section.objects.get(name="products").fault
+        assert len(crawl()) == 4
+        configure(LIVE_MAX_ROWS=100)
+        assert (build().live, build().problems) == (["products"], [])
+        assert Section.objects.get(name="products").fault == ""
+        assert len(crawl()) == 4
+
+    def test_a_fault_of_the_index_is_over(self):
+        """No build of it says so."""
+        build()
+        note_failure(StoreError("no space"))
+        [status] = read_dashboard([get_site()])
+        assert "index_failed" in {it.id for it in problems_of(status)}
+        build()
+        [status] = read_dashboard([get_site()])
+        assert problems_of(status) == []
+
+    def test_a_fault_of_a_section_without_pages_is_over(self, built):
+        """A build that failed before the deploy has left it."""
+        source = limited(10, get_queryset=lambda self: 1 / 0)
+        built.register("posts", source)
+        build()
+        assert Section.objects.get(name="posts").fault
+        built.unregister("posts")
+        built.register("posts", limited(10, live=True))
+        build()
+        assert Section.objects.get(name="posts").fault == ""
+
+    def test_one_that_was_pruned_and_comes_back_is_served(self, built, client):
+        """Its pages are not gone."""
+        built.unregister("products")
+        prune(get_site(), removed=["products"])
+        assert client.get(PATHS[1]).status_code == 410
+        built.register("products", limited(10, live=True))
+        build()
+        assert client.get(PATHS[1]).status_code == 200
+
+    def test_saves_are_recorded_for_engines_alone(self, configure):
+        """They are told of saves as before a first build."""
+        row = Product.objects.get(slug="product-00003")
+        built = set(Change.objects.values_list("section", flat=True))
+        row.save()
+        assert set(Change.objects.values_list("section", flat=True)) - built == {"news"}
+        build()
+        configure(ENGINES={"one": ENGINE}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0)
+        known.forget()
+        RecordingEngine.clear()
+        row.save()
+        assert section_status(get_site())[1].changes == 0
+        build()
+        relay_saves()
+        notify_engines()
+        assert product_urls([3])[0] in RecordingEngine.told()
+
+    def test_nobody_asks_for_a_build_of_it(self, configure):
+        configure(ENGINES={"one": ENGINE}, NOTIFY=True)
+        build()
+        Product.objects.get(slug="product-00003").save()
+        Change.objects.update(at=timezone.now() - timedelta(days=9))
+        [status] = read_dashboard([get_site()])
+        found = {it.section: it for it in status.sections}
+        assert (found["products"].live, found["products"].always_live) == (True, True)
+        assert (found["news"].live, found["news"].always_live) == (False, False)
+        problems = problems_of(status, max_age=3_600)
+        assert {it.subject for it in problems if it.id == "section_overdue"} == {"news"}
+        assert requests.refresh(get_site(), "products") is False
+        assert requests.rebuild(get_site(), "products") is False
+        assert requests.refresh(get_site(), "news") is True
+
+    @pytest.mark.parametrize(
+        ("given", "live"),
+        [
+            (type("Live", (Articles,), {"live": True}), True),
+            (type("Live", (Articles,), {"live": True})(), True),
+            (lambda: type("Live", (Articles,), {"live": True})(), True),
+            (type("Other", (Articles,), {"live": lambda self: 1}), False),
+            (type("Other", (Articles,), {"live": "yes"}), False),
+            (Articles, False),
+            (lambda: 1 / 0, False),
+        ],
+    )
+    def test_classes_of_contrib_may_say_so(self, built, given, live):
+        built.register("articles", given)
+        assert ("articles" in built.live()) is live
+        assert ("articles" in build().live) is live
+        assert Page.objects.filter(section__name="articles").exists() is (
+            given is Articles or (not live and isinstance(given, type))
+        )
+
+    def test_each_site_has_its_own(self, built, configure):
+        """The index of a site without the section is published."""
+        self.deploy(built, limited(10, live=True, sites=["shop"]))
+        Page.objects.all().delete()
+        Section.objects.all().delete()
+        sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
+        configure(SITES=sites, BASE_URL=None)
+        reports = list[Any]()
+        for _ in range(2):
+            build_sections(built=reports.append)
+        assert {len(it.live) + len(it.sections) for it in reports} == {1, 2}
+        indexes = Page.objects.filter(section__name=INDEX).exclude(object="")
+        assert [it.section.site for it in indexes] == ["blog"]
+        assert not Page.objects.filter(section__name="products").exists()

@@ -238,6 +238,20 @@ class TestSections:
         assert found["section new"].text.endswith("not built, so it is served live")
         assert (broken.ok, "build_sitemaps broken" in broken.remedy) == (False, True)
 
+    def test_one_that_is_always_live_needs_no_build(self, sections, configure):
+        """Nor one that is absent, which any section is that is live and too large."""
+        make_products(30, first=100)
+        sections.register("news", limited(10, live=True))
+        sections.register("new", limited(10))
+        found = examined()["section news"]
+        assert (found.ok, found.text) == (True, "columns; always served live")
+        configure(LIVE_MAX_ROWS=10)
+        found = examined()
+        for name, is_to_build in {"news": False, "new": True}.items():
+            large = found[f"section {name}"]
+            assert (large.ok, "LIVE_MAX_ROWS" in large.text) == (False, True)
+            assert ("build_sitemaps" in large.remedy) is is_to_build
+
     def test_a_problem_of_one_is_a_cross(self, sections):
         """As all who show problems have it."""
         sections.unregister("products")

@@ -327,3 +327,30 @@ class TestLive:
         with pytest.raises(CommandError, match=r"more than 10 rows.*LIVE_MAX_ROWS"):
             run("--live", "products")
         assert public() == before
+
+    @pytest.mark.parametrize(
+        "options", [[], ["--full", "--replan"], ["--workers=2"], ["--dry-run"]]
+    )
+    def test_a_source_that_is_always_live_is_never_built(
+        self, run, registered, crawl, options
+    ):
+        """To ask for it by name is an error, which says so in one sentence."""
+        registered.unregister("products")
+        registered.register("products", limited(10, live=True))
+        with pytest.raises(CommandError) as caught:
+            run("products", "pages", *options)
+        assert str(caught.value) == (
+            "Section 'products' is rendered on request and not built: its source has "
+            "live = True"
+        )
+        for arguments in (options, [*options, "pages"]):
+            said = run(*arguments)
+            assert ("on request, as are: products" in said) is ("--dry-run" not in said)
+        assert json.loads(run("--json", *options))["live"] == ["products"]
+        assert ("public/sitemap-products-1.xml.gz" in public()) is (
+            "--dry-run" in options
+        )
+        assert run("--live", "products") == "products is served live.\n"
+        run()
+        assert public() == {PAGES_FILE}
+        assert len(crawl()) == 4

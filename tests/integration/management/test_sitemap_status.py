@@ -110,6 +110,7 @@ class TestSections:
             assert timezone.now() - moment == timedelta(seconds=age)
         assert (found["entries"], found["skipped"], found["changes"]) == (58, 3, 5)
         assert sorted(found) == [
+            "always_live",
             *("builders", "building", "changes", "dirty", "dropped", "entries"),
             *("error", "failed", "failure", "fault", "fault_since", "gzip_size"),
             *("held_pages", "hold_reason", "live", "live_fault", "lost"),

@@ -118,6 +118,25 @@ def test_a_reader_keeps_the_file_that_it_has_opened(products, public):
 
 
 @pytest.mark.database
+def test_names_are_looked_after_beside_a_section_that_is_always_live(
+    products, public, sections
+):
+    """Its index has none, and a page that has lost its entries loses its own."""
+    sections.register("news", limited(10, live=True))
+    build()
+    assert sorted(it.name for it in public.glob("sitemap*")) == [
+        f"sitemap-products-{number}.xml.gz" for number in (1, 2, 3)
+    ]
+    (public / PAGE).unlink()
+    Product.objects.filter(pk__gte=products[20].pk).delete()
+    notify_changed(Product.objects.all())
+    look_is_due()
+    build_fully()
+    assert not page_row("products", 3).object
+    assert wrong_names(public) == []
+
+
+@pytest.mark.database
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
     edits = [
