@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from io import StringIO
 from typing import Any, TypeAlias
 
@@ -15,6 +17,7 @@ from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import NoReverseMatch
+from django.utils import timezone
 from django.utils.encoding import uri_to_iri
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
@@ -148,10 +151,13 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         Trend(_("Pages built in a day"), history.rendered),
         Trend(_("Rows left out"), history.skipped),
     ]
+    yesterday = timezone.now() - timedelta(days=1)
+    day = Counter([_CHANGES[it["kind"]] for it in changes if it["at"] > yesterday])
     context = {
         "site": site,
         "section": name,
         "subtitle": name,
+        "day": day.items(),
         "form": form,
         "rate": history.rate,
         "notes": notes,

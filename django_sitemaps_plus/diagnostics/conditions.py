@@ -1,4 +1,4 @@
-"""Conditions of a source that a row does not meet, in words."""
+"""Answers in words: which conditions a row does not meet, and what engines said."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.sources.conditions import Condition, is_present
 
 from .problems import shortened
@@ -136,3 +140,31 @@ def in_words(value: Any, field: Field[Any, Any]) -> str:
     if isinstance(value, str | int) and value in (known := dict(field.flatchoices)):
         return str(known[value])
     return shortened(repr(value) if isinstance(value, str) else str(value))
+
+
+def answers_of_engines(url: str, site: Site, *, is_gone: bool) -> dict[str, str]:
+    """Return what each engine has answered about a URL, by its name.
+
+    A URL that is gone is on no page, so its last submission was of its removal.
+    """
+    takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
+    words = _("not submitted yet (a first build is not announced)")
+    accepted = _("accepted at %s UTC")
+    if is_gone:
+        words = _("not submitted, since it is not listed")
+        accepted = _("its removal was accepted at %s UTC")
+    found = dict.fromkeys(takers, words)
+    for delivery in Delivery.objects.filter(site=site.name, wanted__gt=0).to([url]):
+        if delivery.state == Delivery.State.SENT:
+            words = accepted % f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
+        elif delivery.state == Delivery.State.DEAD:
+            words = _("rejected: %s") % delivery.error
+        else:
+            at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
+            words = _("next submission at %s UTC") % at
+            if delivery.not_before <= timezone.now():
+                words = _("waits to be submitted")
+            if delivery.error:
+                words = f"{words}: {delivery.error}"
+        found[delivery.engine] = words
+    return found

@@ -24,10 +24,8 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.core.xml import escape
 from django_sitemaps_plus.exceptions import BuildError, StoreError
-from django_sitemaps_plus.models import Delivery, Exclusion, Page, Section
+from django_sitemaps_plus.models import Exclusion, Page, Section
 from django_sitemaps_plus.models.exclusions import label_of
-from django_sitemaps_plus.notifications import Takes
-from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
@@ -43,7 +41,7 @@ from django_sitemaps_plus.tracking.locating import locate, owners
 from django_sitemaps_plus.tracking.schedule import is_due
 
 from .advice import as_model_source, rows_at, where_it_leads
-from .conditions import plainly, reasons_of
+from .conditions import answers_of_engines, plainly, reasons_of
 from .requests import command_for
 
 
@@ -139,16 +137,26 @@ def explain_url(
     path = urlsplit(found.url).path
     bare = path.rstrip("/")
     paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
-    meant = [own.origin + it for own in own_sites(site) for it in paths]
+    origins = [it.origin for it in own_sites(site)]
+    if _host_of(found.url) not in map(_host_of, origins):
+        origins = []
+    meant = [origin + it for origin in origins for it in paths]
     forms = list(dict.fromkeys([found.url, *meant]))
     find = partial(rows_at, urls=forms)
-    viewer = Viewer.current(shown, seconds)
+    viewer, unread = Viewer.current(shown, seconds), list[str]()
     for name in registry:
-        _add(found, open_section(name, site), find, forms, viewer)
+        _add(found, open_section(name, site), find, forms, viewer, unread)
+    if not any([it.reasons for it in found.rows]):
+        found.notes += [it for it in unread if it not in found.notes]
     if not found.listings and not found.rows and not found.notes:
         found.notes.append(where_it_leads(found.url, site))
-    found.engines = _answers(found.url, site)
+    is_gone = found.is_whole and not found.listings
+    found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
     return found
+
+
+def _host_of(url: str) -> str:
+    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explanation:
@@ -187,7 +195,9 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
-        found.url, found.engines = urls[0], _answers(urls[0], site)
+        found.url = urls[0]
+        is_gone = found.is_whole and not found.listings
+        found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
     return found
 
 
@@ -197,10 +207,14 @@ def _add(
     find: Find,
     forms: Sequence[str],
     viewer: Viewer,
+    unread: list[str] | None = None,
 ) -> None:
-    """Add what a section says of some rows, and the pages that list them."""
+    """Add what a section says of some rows, and the pages that list them.
+
+    With a list for why its rows cannot be read, its pages are still searched.
+    """
     leads: dict[Any, Lead] = {}
-    with _noting(found, blurs=not forms), section.reading():
+    with _noting(found, unread), section.reading():
         leads = _leads(section, find, viewer)
     found.rows += leads.values()
     if leads or forms:
@@ -209,12 +223,15 @@ def _add(
 
 
 @contextmanager
-def _noting(found: Explanation, *, blurs: bool = True) -> Iterator[None]:
+def _noting(found: Explanation, unread: list[str] | None = None) -> Iterator[None]:
     """Note why a section cannot be read, and go on with others."""
     try:
         yield
     except (BuildError, LimitExceededError) as error:
-        found.is_whole &= not blurs
+        if unread is not None:
+            unread.append(str(error))
+            return
+        found.is_whole = False
         if str(error) not in found.notes:
             found.notes.append(str(error))
 
@@ -372,26 +389,3 @@ def _delay(opened: OpenSection, *keys: Any) -> str:
         return _("its time has come: run %s") % command
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command
-
-
-def _answers(url: str, site: Site) -> dict[str, str]:
-    """Return what each engine has answered about a URL, by its name."""
-    asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
-    takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
-    words = _("not submitted yet (a first build is not announced)")
-    found = dict.fromkeys(takers, words)
-    for delivery in asked:
-        if delivery.state == Delivery.State.SENT:
-            at = f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
-            words = _("accepted at %s UTC") % at
-        elif delivery.state == Delivery.State.DEAD:
-            words = _("rejected: %s") % delivery.error
-        else:
-            at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
-            words = _("next submission at %s UTC") % at
-            if delivery.not_before <= timezone.now():
-                words = _("waits to be submitted")
-            if delivery.error:
-                words = f"{words}: {delivery.error}"
-        found[delivery.engine] = words
-    return found

@@ -401,7 +401,10 @@ def test_one_that_is_not(client, editor):
     build_fully()
     found = ask(client, URL)
     assert "Not listed Product" in found
-    assert "Left out of section products: published is No; it must be Yes" in found
+    assert (
+        "Why section products does not list it: published is No; it must be Yes"
+        in found
+    )
 
 
 @pytest.mark.usefixtures("listed")
@@ -499,7 +502,7 @@ class TestRightsToReasons:
         user("view_dashboard", "view_product")
         monkeypatch.setattr(ObjectAdmin, "fields", ["published"], raising=False)
         found = ask(client, URL)
-        assert "products: a value of it cannot be listed (ValueError)" in found
+        assert "not list it: a value of it cannot be listed (ValueError)" in found
         monkeypatch.setattr(ObjectAdmin, "fields", None)
         assert "no place for confidential (ValueError)" in ask(client, URL)
 

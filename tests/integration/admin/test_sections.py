@@ -637,6 +637,23 @@ class TestChanges:
         moments = page.xpath(f"//{CHANGES}//time/@datetime")
         assert {datetime.fromisoformat(it) for it in moments} == {NOW}
 
+    def test_those_of_a_day_are_counted(self, products, admin_client):
+        now = timezone.now()
+        row = Section.objects.get(name="products")
+        latest = [
+            {"url": "a", "kind": kind, "engines": [], "at": at.isoformat()}
+            for kind, at in (
+                *[("added", now)] * 2,
+                ("removed", now - timedelta(hours=23)),
+                ("updated", now - timedelta(hours=25)),
+            )
+        ]
+        changes = UrlChanges.objects.create(section=row, latest=latest)
+        assert self.shown(admin_client) == "In the last 24 hours: added 2, removed 1"
+        changes.latest = latest[-1:]
+        changes.save()
+        assert self.shown(admin_client) == "In the last 24 hours: none"
+
     def test_those_of_another_site_are_not_shown(self, products, admin_client):
         row = Section.objects.create(site="another", name="products")
         UrlChanges.objects.create(section=row, latest=[{"url": "a"}])

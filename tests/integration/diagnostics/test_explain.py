@@ -343,6 +343,14 @@ def test_a_near_miss_is_found(sections, products, source, url):
     assert [listing.url for listing in found.listings] == [URL]
 
 
+def test_a_url_of_another_host_is_not_ours(sections, products):
+    """Though we list its path."""
+    sections.register("products", Published)
+    found = explained("https://other.example/products/product-00003/")
+    assert (found.listings, found.rows) == ([], [])
+    assert "It is not on https://example.com" in found.notes[0]
+
+
 def either(self: Any) -> Any:
     """Be a queryset of alternatives."""
     return Product.objects.filter(Q(published=True) | Q(name="x"))
@@ -406,7 +414,7 @@ class TestConditions:
 
         sections.register("products", limited(2, get_queryset=rows))
         Product.objects.update(updated_at=datetime(2020, 1, 2, 3, 4, tzinfo=UTC))
-        assert reasons() == ["listed until Jan. 2, 2020, 4:04 a.m."]
+        assert reasons() == ["listed until Jan. 2, 2020, 4:04 a.m. CET"]
 
     @pytest.mark.parametrize(
         ("source", "words"),
@@ -540,6 +548,7 @@ def test_a_url_of_no_row_says_where_it_leads(sections, products, url, note):
 @pytest.mark.database
 def test_engines_have_what_they_answered(sections, products, configure):
     """Each by its last answer; engines that take feeds are left out."""
+    sections.register("products", limited(6))
     names = ("new", "waits", "fails", "accepts", "rejects", "forgets")
     configure(ENGINES=dict.fromkeys(names, ENGINE))
     for name in names[1:]:
@@ -563,6 +572,10 @@ def test_engines_have_what_they_answered(sections, products, configure):
     assert found["fails"].endswith(" UTC: it is down")
     assert found["accepts"].startswith("accepted at 20")
     assert found["rejects"] == "rejected: bad"
+    sections.unregister("products")
+    found = explained().engines
+    assert found["new"] == "not submitted, since it is not listed"
+    assert found["accepts"].startswith("its removal was accepted at 20")
 
 
 class TestCommand:
