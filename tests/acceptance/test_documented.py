@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.servers.programs import place
+from tests.support.servers.programs import Program, place
 
 from .documented import ROOT, Follower, environment
 
@@ -93,3 +95,29 @@ def test_the_quickstart_of_the_readme_works(tmp_path: Path, port: int):
     assert "pages: 1 page rendered, 1 changed" in built
     page = follower.run("gunzip -c media/sitemaps/public/sitemap-pages-1.xml.gz")
     assert "<loc>https://shop.example/about/</loc>" in page
+
+
+def test_the_unit_of_systemd_keeps_sitemaps_up_to_date(tmp_path: Path):
+    """Its command works, is started again after a kill, and ends as it is asked to."""
+    variables = environment(
+        tmp_path,
+        ACCEPTANCE_MEDIA_ROOT=str(tmp_path / "media"),
+        DATABASE_URL=f"sqlite:///{tmp_path / 'db.sqlite3'}",
+        DJANGO_SETTINGS_MODULE="tests.acceptance.settings",
+    )
+    Follower(ROOT, variables, 0).run("python manage.py migrate --verbosity 0")
+    unit = (ROOT / "docs" / "examples" / "sitemaps.service").read_text()
+    service = dict(re.findall(r"^(\w+)=(.+)$", unit, re.MULTILINE))
+    python, script, *words = service["ExecStart"].split()
+    assert python.startswith(service["WorkingDirectory"])
+    worker = Program(
+        [sys.executable, str(ROOT / script), *words],
+        directory=tmp_path,
+        environment=variables,
+        ready="Sitemaps are kept up to date",
+    )
+    with worker.started():
+        worker.restart()
+        worker.stop()  # by the KillSignal of the unit
+        assert not worker.was_killed()
+        assert "Ended." in worker.printed()

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import dataclasses
 import importlib
 import inspect
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import yaml
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import load_command_class
+from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
 
 import django_sitemaps_plus
@@ -299,6 +304,91 @@ def test_internal_links_lead_somewhere(path: Path):
         target = (path.parent / name).resolve() if name else path
         assert target.is_file(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def location() -> str:
+    """Return the directory that the guide to storages keeps files in."""
+    guide = (DOCS / "how-to" / "choose-a-storage.md").read_text("utf-8")
+    return re.findall(r'"location": "(/.+)"', guide)[0]
+
+
+class TestCompose:
+    FILE = yaml.safe_load((DOCS / "examples" / "compose.yaml").read_text("utf-8"))
+    SERVICES = FILE["services"]
+
+    def test_commands_are_those_of_the_project(self):
+        commands = {k: it["command"] for k, it in self.SERVICES.items() if k != "db"}
+        managed = [it for it in commands.values() if it[:2] == ["python", "manage.py"]]
+        assert {it[2] for it in managed} <= set(get_commands())
+        assert commands["worker"][2:] == ["run_sitemaps"]
+        assert set(commands) - {"web"} == {"migrate", "worker"}
+        assert self.SERVICES["worker"]["stop_signal"] == "SIGTERM"
+
+    def test_the_worker_writes_where_web_servers_read(self):
+        mounts = {
+            name: it.split(":")
+            for name in ("web", "worker")
+            for it in self.SERVICES[name]["volumes"]
+        }
+        directory = ["sitemaps", location()]
+        assert mounts == {"web": [*directory, "ro"], "worker": directory}
+
+    def test_what_is_named_is_there(self):
+        """Volumes, services that others wait for, and the settings of the database."""
+        named = [it for s in self.SERVICES.values() for it in s.get("volumes", ())]
+        assert {it.split(":")[0] for it in named} == set(self.FILE["volumes"])
+        for service in self.SERVICES.values():
+            for name, how in service.get("depends_on", {}).items():
+                healthy = how["condition"] == "service_healthy"
+                assert healthy == ("healthcheck" in self.SERVICES[name])
+        given = self.SERVICES["db"]["environment"]
+        url = "postgresql://{POSTGRES_USER}:{POSTGRES_PASSWORD}@db/{POSTGRES_DB}"
+        assert self.SERVICES["web"]["environment"]["DATABASE_URL"] == url.format(
+            **given
+        )
+
+    def test_the_health_check_asks_the_index_where_the_server_listens(self):
+        web = self.SERVICES["web"]
+        *_, code = web["healthcheck"]["test"]
+        ast.parse(code)
+        port, path = re.findall(r"http://127.0.0.1:(\d+)/([\w.]+)", code)[0]
+        assert f"--bind=0.0.0.0:{port}" in web["command"]
+        assert path in {str(it.pattern) for it in urls.urlpatterns}
+
+
+class TestUnit:
+    FILE = DOCS / "examples" / "sitemaps.service"
+
+    def parsed(self) -> Any:
+        parser = configparser.RawConfigParser()
+        parser.optionxform = str  # type: ignore[assignment, method-assign]
+        parser.read_string(self.FILE.read_text("utf-8"))
+        return parser["Service"]
+
+    def test_it_keeps_the_worker_running_and_lets_it_end(self):
+        service = self.parsed()
+        top = service["WorkingDirectory"]
+        python, *words = shlex.split(service["ExecStart"])
+        assert python == f"{top}/.venv/bin/python"
+        assert words == ["manage.py", "run_sitemaps"]
+        assert service["ReadWritePaths"] == location()
+        assert (service["Restart"], service["KillSignal"]) == ("always", "SIGTERM")
+
+    @pytest.mark.skipif(
+        shutil.which("systemd-analyze") is None, reason="systemd is not installed"
+    )
+    def test_systemd_finds_nothing_wrong(self, tmp_path: Path):
+        """Where the interpreter is there; else it only says that it is not."""
+        text, python = self.FILE.read_text("utf-8"), "/srv/shop/.venv/bin/python"
+        unit = tmp_path / self.FILE.name
+        unit.write_text(text.replace(python, sys.executable))
+        done = subprocess.run(
+            ["systemd-analyze", "verify", str(unit)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 README = (TOP / "README.md").read_text("utf-8")
