@@ -142,7 +142,7 @@ def explain_url(
         origins = []
     meant = [origin + it for origin in origins for it in paths]
     forms = list(dict.fromkeys([found.url, *meant]))
-    find = partial(rows_at, urls=forms)
+    find = partial(rows_at, urls=forms if origins else ())
     viewer, unread = Viewer.current(shown, seconds), list[str]()
     for name in registry:
         _add(found, open_section(name, site), find, forms, viewer, unread)
