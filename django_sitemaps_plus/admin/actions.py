@@ -79,7 +79,7 @@ _QUESTIONS = {
 BUILD, NOTIFY = "build_sitemaps", "notify_search_engines"
 AUDIT = "check_sitemaps"
 _TABLE: dict[str, tuple[str, str, Any, Callable[..., bool], str]] = {
-    "refresh": ("refresh_sections", "section", _("Refresh"), requests.refresh, BUILD),
+    "refresh": ("refresh_sections", "section", _("Update"), requests.refresh, BUILD),
     "rebuild": ("rebuild_sections", "section", _("Rebuild"), requests.rebuild, BUILD),
     "ask": ("refresh_sections", "", _("Ask Django for the sitemap"), requests.ask, ""),
     "audit": ("refresh_sections", "", _("Audit the pages"), requests.audit, AUDIT),

@@ -62,11 +62,6 @@ class SectionRow:
     trend: Trend | None  # of its entries; None where no build has recorded any
 
     @property
-    def is_built(self) -> bool:
-        """Whether builds have to do with it: it has pages, or may get some."""
-        return not (self.status.live and self.status.always_live)
-
-    @property
     def change(self) -> float:
         """Entries that came in, or went, since the day before."""
         before = self.trend.values[-2] if self.trend else None

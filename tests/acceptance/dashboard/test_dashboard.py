@@ -209,7 +209,7 @@ def test_what_matters_is_asked_first(visit, site, what, query, expected, command
     ("what", "query", "expected"),
     [
         # Workers look at once; without any there is nothing to note.
-        ("Refresh: countries", DIRTY.format("countries"), 0),
+        ("Update: countries", DIRTY.format("countries"), 0),
         ("Resume: bing", PARKED.format("bing"), ""),
     ],
     ids=["refresh", "resume"],
@@ -277,7 +277,7 @@ def test_escape_closes_a_menu(visit):
     page = visit(DASHBOARD)
     menu = page.get_by_label("Actions: towns")
     menu.click()
-    button = page.get_by_role("button", name="Refresh: towns")
+    button = page.get_by_role("button", name="Update: towns")
     button.focus()
     page.keyboard.press("Escape")
     assert has_focus(menu)

@@ -181,7 +181,7 @@ class TestWorkers:
 class TestSections:
     def test_a_refresh_wakes_the_workers(self, ask, pages, woken):
         assert ask("refresh", section="products") == [
-            "Refresh: products: queued for the workers."
+            "Update: products: queued for the workers."
         ]
         assert (woken, dirty(pages)) == (["products"], 0)
 
@@ -206,12 +206,12 @@ class TestSections:
         """A section that is always live has no actions."""
         sections.register("products", limited(10, live=True))
         sections.register("news", limited(10))
-        said = "Refresh: products: there is nothing to do."
+        said = "Update: products: there is nothing to do."
         assert ask("refresh", section="products") == [said]
         assert ask("refresh", section="news") != []
         shown = client.get(DASHBOARD).text
         labels = re.findall('aria-label="([^"]+): (?:news|products)"', shown)
-        assert sorted(labels) == ["Actions", "Refresh"]
+        assert sorted(labels) == ["Actions", "Update"]
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_a_held_section_is_let_pass_once(self, ask, pages, woken, waits):
