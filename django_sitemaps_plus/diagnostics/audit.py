@@ -123,7 +123,8 @@ class Inspection:
     ) -> File:
         file = self._checker.check(name, pieces, url, listed=listed)
         self.files += 1
-        self.entries += len(file.urls)
+        if file.kind == "url":  # an index lists files, which count as such
+            self.entries += len(file.urls)
         return file
 
     def _check_directory(self, directory: Path) -> None:
