@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from django.apps import apps
 from django.conf import STATICFILES_STORAGE_ALIAS, settings
 from django.contrib.staticfiles.storage import StaticFilesStorage
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.documents import page_lines
-from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.core.locations import absolute_url, encode_url
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import Listed
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sites import site_at
+from django_sitemaps_plus.sites import own_sites, site_at
 from django_sitemaps_plus.sources import SitemapSource, surroundings
 
 # A number that stands for any other in the URL of a page.
@@ -66,8 +67,43 @@ def index_urls(site: Site) -> list[str]:
     return [index_url(site, number) for (number,) in rows]
 
 
+def with_scheme(url: str, site: Site) -> str:
+    """Return a URL that lacks its scheme with that of the site; a path as it is.
+
+    After two slashes stands a host. Without a slash before it, the first part is a
+    host if it is that of the site, at any port, or below its domain; or if the site
+    has no such path, and it has a port, or is a domain with ``www.`` or a slash after.
+    """
+    if url.startswith("/") and not url.startswith("//"):
+        return url
+    bare = url.removeprefix("//")
+    first = re.split("[/?#]", bare, maxsplit=1)[0]
+    try:
+        parts = urlsplit(encode_url(f"https://{first}"))
+    except ValueError:  # no host is written so, as the https: of a URL
+        return url
+    host, is_host = parts.hostname or "", bare != url
+    for own in own_sites(site):
+        domain = (urlsplit(own.origin).hostname or "").removeprefix("www.")
+        is_host |= f".{host}".endswith(f".{domain}")
+
+    # Versions and numbers, as in v1.2/notes/, have no letters at the end.
+    named, _dot, last = host.rpartition(".")
+    is_domain = bool(named) and (last.isalpha() or last.startswith("xn--"))
+    is_domain &= host.startswith("www.") or bare[len(first) :].startswith("/")
+    if not is_host and (is_domain or parts.port is not None):
+        path = unquote(urlsplit(f"/{bare}").path).removeprefix(site.script_prefix)
+        with surroundings(site):
+            try:
+                resolve(f"/{path}")
+            except Resolver404:
+                is_host = True
+    return f"{site.origin.partition(':')[0]}://{bare}" if is_host else url
+
+
 def as_listed(url: str, site: Site) -> str:
     """Return a URL or a path as ``loc`` would have it, or raise ValueError."""
+    url = with_scheme(url, site)
     try:
         return absolute_url(url, (site_at(url, site) or site).origin)
     except ValueError as error:

@@ -35,6 +35,7 @@ from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
 
 from .actions import allowed_actions, say_done
@@ -156,7 +157,7 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     sites, fault = known_sites(request)
     url = request.GET.get("url", "").strip()
     shown = partial(fields_shown, request, admin_site)
-    own = [site for site in sites if site_at(url, site)] or sites[:1]
+    own = [it for it in sites if site_at(with_scheme(url, it), it)] or sites[:1]
     explain = partial(explain_url, seconds=MAX_SECONDS)
     context = {
         "answers": [(it, *_answer(explain, url, it, shown)) for it in own if url],

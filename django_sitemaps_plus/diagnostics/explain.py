@@ -29,6 +29,7 @@ from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources import ModelSource, Source, Tally
 from django_sitemaps_plus.sources.columns import attempt
@@ -132,8 +133,10 @@ def explain_url(
         ValueError: it is not a URL.
         DatabaseError, InterfaceError: our own rows cannot be read.
     """
-    path = f"/{url.removeprefix('/')}"
-    found = Explanation(url=encode_url(url if "://" in url else site.origin + path))
+    url = with_scheme(url, site)
+    if url.startswith("/") or "://" not in url:
+        url = f"{site.origin}/{url.removeprefix('/')}"
+    found = Explanation(url=encode_url(url))
     path = urlsplit(found.url).path
     bare = path.rstrip("/")
     paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]

@@ -10,6 +10,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics.explain import explain_url
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
 
 
@@ -26,7 +27,7 @@ class Command(SiteCommand):
 
     def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:
         """Return the options where the URL is on the site; a path is on none."""
-        return options if site_at(options["url"], site) else None
+        return options if site_at(with_scheme(options["url"], site), site) else None
 
     @no_translations
     def handle_site(self, *, url: str, **options: Any) -> None:

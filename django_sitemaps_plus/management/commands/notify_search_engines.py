@@ -30,7 +30,7 @@ from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.site_urls import as_listed
+from django_sitemaps_plus.site_urls import as_listed, with_scheme
 
 
 def moment(text: str) -> datetime:
@@ -97,7 +97,8 @@ class Command(SiteCommand):
     def options_of(self, site: conf.Site, **options: Any) -> dict[str, Any] | None:
         """Return what was asked for of a site that has one of the URLs."""
         urls = options["urls"]
-        is_there = not urls or any([sites.site_at(url, site) for url in urls])
+        meant = [with_scheme(url, site) for url in urls]
+        is_there = not urls or any([sites.site_at(url, site) for url in meant])
         return super().options_of(site, **options) if is_there else None
 
     def handle_site(self, *, verbosity: int, **asked: Any) -> None:

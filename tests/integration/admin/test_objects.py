@@ -368,7 +368,10 @@ def ask(client: Any, url: str) -> str:
 
 
 @pytest.mark.usefixtures("listed")
-@pytest.mark.parametrize("url", [URL, "/products/product-00003/", f" {URL} "])
+@pytest.mark.parametrize(
+    "url",
+    [URL, "/products/product-00003/", URL.removeprefix("https://"), f" {URL} "],
+)
 def test_one_that_is_listed(client, editor, configure, url):
     configure(ENGINES={"one": ENGINE})
     Delivery.objects.want("default", "one", [URL])

@@ -351,6 +351,46 @@ def test_a_url_of_another_host_is_not_ours(sections, products):
     assert "It is not on https://example.com" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("example.com/posts/x/", f"{ORIGIN}/posts/x/"),
+        ("Example.COM/posts/x/", f"{ORIGIN}/posts/x/"),
+        ("//example.com/x", f"{ORIGIN}/x"),
+        ("example.com", ORIGIN),
+        ("example.com?page=2", f"{ORIGIN}?page=2"),
+        ("example.com/?to=http://other.dev/", f"{ORIGIN}/?to=http://other.dev/"),
+        ("example.com:8000/x", f"{ORIGIN}:8000/x"),
+        ("www.example.com", "https://www.example.com"),
+        ("shop.example.com/x", "https://shop.example.com/x"),
+        ("other.dev/x", "https://other.dev/x"),
+        ("//other.dev", "https://other.dev"),
+        ("www.other.dev", "https://www.other.dev"),
+        ("bücher.рф/x", "https://xn--bcher-kva.xn--p1ai/x"),
+        ("localhost:8000/x", "https://localhost:8000/x"),
+        ("[::1]:8000/x", "https://[::1]:8000/x"),
+        # Paths, since no host stands first, or since the site has that path.
+        ("posts/x/", f"{ORIGIN}/posts/x/"),
+        ("/posts/x/", f"{ORIGIN}/posts/x/"),
+        ("x", f"{ORIGIN}/x"),
+        ("", f"{ORIGIN}/"),
+        ("?page=2", f"{ORIGIN}/?page=2"),
+        ("/example.com/x", f"{ORIGIN}/example.com/x"),
+        ("/?to=http://other.dev/", f"{ORIGIN}/?to=http://other.dev/"),
+        ("about.html", f"{ORIGIN}/about.html"),
+        ("v1.2/notes/", f"{ORIGIN}/v1.2/notes/"),
+        ("Help:Contents", f"{ORIGIN}/Help:Contents"),
+        ("notes.old/x/", f"{ORIGIN}/notes.old/x/"),
+        ("part:2/", f"{ORIGIN}/part:2/"),
+    ],
+)
+def test_a_url_may_lack_its_scheme(settings, given, meant):
+    names = ["notes.old/<slug:slug>/", "part:2/"]
+    urls = [path(name, lambda request: HttpResponse()) for name in names]
+    settings.ROOT_URLCONF = urlconf(*urls)
+    assert explained(given).url == meant
+
+
 def either(self: Any) -> Any:
     """Be a queryset of alternatives."""
     return Product.objects.filter(Q(published=True) | Q(name="x"))

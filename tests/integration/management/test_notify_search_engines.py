@@ -104,8 +104,12 @@ class TestChoice:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            # Each once, though nothing is known of it; a path stands for its URL.
-            ([URL, URL, "/caf\u00e9/"], [URL, "https://example.com/caf%C3%A9/"]),
+            # Each once, though nothing is known of it; a path stands for its URL, and
+            # a scheme may be left out.
+            (
+                [URL, URL, "example.com/anything/", "/caf\u00e9/"],
+                [URL, "https://example.com/caf%C3%A9/"],
+            ),
             (["--section", "products"], product_urls(range(5))),
             (["--all"], None),
             (["--section=products", "--section=pages"], None),
@@ -164,6 +168,7 @@ class TestChoice:
         ("https://other.example/", "cannot be submitted"),
         ("http://example.com/", "cannot be submitted"),
         ("products/", "cannot be submitted"),
+        ("www.example.com/products/", "is not on https://example.com"),
         ("--section=nothing", "nothing"),
         ("--engine=three", r"'three'.*one, two"),
         ("--since=yesterday", "write 2026-11-20 or 2026-11-20T09:30"),
