@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -33,9 +34,6 @@ from django_sitemaps_plus.tracking.collecting import take_changes
 
 from .guard import eroding, hold, must_wait
 from .store import BuiltPage, Result
-
-#: Characters that are kept of one problem.
-MAX_PROBLEM = 300
 
 # Fields that a pointer takes over as they were built.
 _TAKEN_OVER = (
@@ -128,7 +126,7 @@ def read_announce(pages: Sequence[Page]) -> None:
 def pointer(page: Page, new: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
     fields: dict[str, Any] = {name: getattr(new, name) for name in _TAKEN_OVER}
-    fields["problems"] = [problem.stored(MAX_PROBLEM) for problem in new.problems]
+    fields["problems"] = [asdict(problem) for problem in new.problems]
 
     published_at = page.published_at
     fields["previous_object"] = page.previous_object

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -25,8 +25,8 @@ CHUNK_ROWS = 500
 #: Problems of one page that are named one by one; the rest is only counted.
 MAX_NAMED = 20
 
-#: Characters of a key that names a row.
-MAX_KEY = 300
+#: Characters of a key that names a row, and of other texts on it.
+MAX_KEY = MAX_TEXT = 300
 
 _REPEATED = ValueError(
     "its query repeats it. Add .distinct() to get_queryset(), or filter by Exists()"
@@ -76,10 +76,6 @@ class LeftOut:
 
     def __str__(self) -> str:
         return _MESSAGES[self.action].format(self)
-
-    def stored(self, most: int) -> dict[str, str]:
-        """Return the fields as JSON takes them, each of at most so many characters."""
-        return {name: text[:most] for name, text in asdict(self).items()}
 
 
 #: The note on a page whose lastmods are no news.
@@ -152,8 +148,10 @@ class Tally:
 
     def _keep(self, action: str, row: RowName, name: str, reason: str) -> None:
         if self.names:
-            words = printable(row.words), row.model, row.key
-            problem = LeftOut(action, *words, printable(name), printable(reason))
+            words, name, reason = [
+                printable(it)[:MAX_TEXT] for it in (row.words, name, reason)
+            ]
+            problem = LeftOut(action, words, row.model, row.key, name, reason)
             self.left_out.append(problem)
             if self.logs:
                 extra = {"action": action, "section": self.section}

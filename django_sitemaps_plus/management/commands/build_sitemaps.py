@@ -16,11 +16,13 @@ from django_sitemaps_plus.building.build import dry_run as render_only
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport
+from django_sitemaps_plus.diagnostics.section_pages import left_out_of
 from django_sitemaps_plus.management import output
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import namespace_of_copy
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import get_site
 
 
 def workers(text: str) -> int:
@@ -119,7 +121,9 @@ class Command(SiteCommand):
             return
         is_reported = _is_reported(json=json, verbosity=verbosity, **options)
         with output.shown_once(is_reported=is_reported):
-            report, relay_errors = self._build(section, quiet=quiet, **options)
+            report, relay_errors = self._build(
+                section, strict=strict, quiet=quiet, **options
+            )
         if json:
             self.write_json({**asdict(report), "relay_errors": relay_errors})
         elif not quiet:
@@ -140,7 +144,13 @@ class Command(SiteCommand):
             raise CommandError("\n".join(problems))
 
     def _build(
-        self, sections: list[str], *, dry_run: bool, quiet: bool, **options: Any
+        self,
+        sections: list[str],
+        *,
+        dry_run: bool,
+        strict: bool,
+        quiet: bool,
+        **options: Any,
     ) -> tuple[BuildReport, list[str]]:
         """Return the report, and what kept publications from engines."""
         if sections and options["new_namespace"]:
@@ -153,6 +163,11 @@ class Command(SiteCommand):
         began = time.monotonic()
         relay_errors = relay()
         report.seconds += time.monotonic() - began
+        for section in report.sections if strict else ():
+            # Pages that were not rendered have stored what they leave out.
+            pages = left_out_of(section.section, get_site())
+            stored = [str(problem) for *_, problems in pages for problem in problems]
+            section.problems = [*dict.fromkeys([*section.problems, *stored])]
         return report, relay_errors
 
     def _serve_live(self, sections: list[str], *, quiet: bool) -> None:

@@ -24,7 +24,6 @@ from django.utils import timezone
 from django_sitemaps_plus.background.work import build_sections
 from django_sitemaps_plus.building import flip, settle
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.flip import MAX_PROBLEM
 from django_sitemaps_plus.building.index import note_failure
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.report import SectionReport
@@ -45,6 +44,7 @@ from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import known
 from tests.integration.diagnostics.rows import ENGINE
+from django_sitemaps_plus.sources.lines import MAX_TEXT
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
@@ -554,7 +554,7 @@ def test_they_are_bounded(shop):
     section = shop(50, limit=100, location=location)
     [problems] = section.pages.values_list("problems", flat=True)
     assert len(problems) == 20
-    assert max(len(it["reason"]) for it in problems) <= MAX_PROBLEM
+    assert max(len(it["reason"]) for it in problems) <= MAX_TEXT
 
 
 @pytest.mark.database

@@ -56,6 +56,14 @@ def run(run: Any) -> Callable[..., str]:
     return partial(run, "build_sitemaps")
 
 
+def run_strictly(*arguments: str) -> str:
+    """Return all that the command prints before it fails."""
+    said = io.StringIO()
+    with pytest.raises(CommandError):
+        call_command("build_sitemaps", "--strict", *arguments, stdout=said, stderr=said)
+    return said.getvalue()
+
+
 class Terminal(io.StringIO):
     """A stream that looks like a terminal."""
 
@@ -127,6 +135,34 @@ class TestOutput:
         run("pages", "--strict")
         Product.objects.filter(slug="no slug").update(slug="product-00003")
         run("--full", "--strict")
+
+    def test_strict_names_each_row_once_whichever_build_left_it_out(self, run):
+        """Those of this build, and those of pages that it does not render."""
+        for number in (3, 14):
+            row = Product.objects.get(slug=f"product-{number:05}")
+            row.slug = f"no slug {number}"
+            row.save()
+        run()
+        [named, _] = json.loads(run("--full", "--json"))["sections"]
+        assert len(named["problems"]) == 2
+        row.save()  # it is on the second page of three
+        said = run_strictly()
+        assert said.count("no slug 3") == said.count("no slug 14") == 1
+        assert (
+            json.loads(run_strictly("--json"))["sections"][0]["problems"]
+            == (named["problems"])
+        )
+
+    def test_strict_names_a_row_once_whatever_its_reason_is(self, run, registered):
+        """Texts are cut where they are noted, and not where they are stored."""
+
+        def fail(self: Any, row: Product) -> Any:
+            raise ValueError("\u202e" * 400)
+
+        registered.unregister("products")
+        registered.register("products", limited(25, priority=fail))
+        [_, products] = json.loads(run_strictly("--json"))["sections"]
+        assert len(products["problems"]) == 20
 
     def test_pages_that_fail_alike_are_one_line(self, run, registered):
         """With their number; --verbosity 2 names each."""
