@@ -55,7 +55,7 @@ _COLUMNS = {
     "bytes": "plain_size",
     "gzipped": "gzip_size",
     "rendered": "rendered",
-    "stored": "stored",
+    "changed": "stored",
     "seconds": "seconds",
 }
 

@@ -78,7 +78,7 @@ class TestOutput:
             "products: 3 of 3 pages rendered",
             "pages: 1 of 1 pages rendered",
         ]
-        head = "section pages entries bytes gzipped rendered stored seconds"
+        head = "section pages entries bytes gzipped rendered changed seconds"
         assert lines[2].split() == head.split()
         row = r"products +3 +25 +[\d,]+ +[\d,]+ +3 +3 +\d+\.\d\d"
         assert re.fullmatch(row, lines[4])
