@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import F
 
 from django_sitemaps_plus.exceptions import LostObjectError
@@ -132,7 +132,8 @@ def repair() -> bool:
     pages = [item for item in wrong.items() if item[1].section != INDEX]
     indexes = {pk: p for pk, p in wrong.items() if p.section == INDEX}
     lost: set[int] = set()
-    if pages:
+    # Names follow the commit: before it, as in a TestCase, they are not wrong.
+    if pages and not connections[own_alias()].in_atomic_block:
         logger.warning("Public names that were wrong: %s", len(pages))
     for start in range(0, len(pages), BATCH_PAGES):
         lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]), checks=True)

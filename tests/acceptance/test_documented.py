@@ -49,12 +49,22 @@ def port() -> Iterator[int]:
 
 
 def test_the_tutorial_is_what_happens(tmp_path: Path, port: int):
-    """Every command in order, in a directory that is empty at first."""
+    """Every command in order, in a directory that is empty at first.
+
+    The guide to tests is of its project: they pass there, and nothing is logged.
+    """
     directory = tmp_path / "tutorial"
     directory.mkdir()
     follower = Follower(directory, environment(tmp_path), port, INSTALLATION)
     text = (ROOT / "docs" / "tutorial" / "first-sitemap.md").read_text()
     assert "\n".join(follower.follow(text)) == ""
+
+    text = (ROOT / "docs" / "how-to" / "test-your-sources.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for number, block in enumerate(blocks):
+        (directory / "shop" / f"tests_{number}.py").write_text(block)
+    said = follower.run("python manage.py test --pattern 'tests_*.py'")
+    assert re.search(r"^\.{6}\n-+\nRan 6 tests", said, re.MULTILINE), said
 
 
 def test_the_demo_in_the_readme_is_what_happens(atlas, tmp_path: Path, port: int):

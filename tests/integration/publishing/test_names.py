@@ -308,6 +308,15 @@ def test_a_wrong_name_is_repaired_by_one_build(products, public, damage, client)
     assert not Page.objects.dirty().exists()
 
 
+@pytest.mark.django_db
+def test_names_that_wait_for_a_commit_are_not_wrong(sections, caplog):
+    """Nothing is logged of a build in a TestCase, whose transaction is never over."""
+    make_products(3)
+    sections.register("products", limited(10))
+    build()
+    assert caplog.messages == []
+
+
 def test_names_are_compared_once_in_a_while(products, public, monkeypatch):
     """A build in the same minute, after which all is as it should be, compares none."""
     build()
