@@ -21,6 +21,23 @@ LOG = "SELECT change_message FROM django_admin_log ORDER BY id"
 CITY = "/admin/atlas/city/3/change/"
 
 
+@pytest.mark.parametrize(
+    ("query", "selector"),
+    [
+        ("", ".sitemaps-spark svg"),
+        ("section/?section=pages", "figure svg"),
+    ],
+)
+def test_each_trend_shows_something(visit, query, selector):
+    """Also the trend of a single day, and the one of a day that has none."""
+    page = visit(f"{DASHBOARD}{query}")
+    page.locator(selector).first.wait_for()
+    for svg in page.locator(selector).all():
+        shown = svg.screenshot()
+        svg.evaluate("it => it.querySelector('path').remove()")
+        assert svg.screenshot() != shown
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_no_page_has_a_fault(browser, site, size):
     """No error, no request elsewhere, nothing inline, nothing that axe-core minds."""

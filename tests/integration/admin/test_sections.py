@@ -386,6 +386,14 @@ class TestTrend:
         client.force_login(User.objects.create(is_staff=True, is_superuser=True))
         return lambda: tree(client.get(path("section", section="products")))
 
+    def test_a_single_day_is_drawn(self, show):
+        """As a bar; where it has none, as a line at the foot."""
+        for kind, value in (("entries", 20), ("pages", 2), ("skipped", 0)):
+            figure(0, kind, value)
+        entries, _rendered, skipped = show().xpath("//figure//svg/path/@d")
+        assert entries == "M29 100V0.00H30V100Z"
+        assert skipped == "M29 100V100.00H30V100Z"
+
     def test_it_is_drawn_and_written_down(self, show):
         for hours, kind, value in (
             (49, "entries", 5_000),
