@@ -78,8 +78,13 @@ demo: $(DEMO)
 	@echo "2. $(BIN)/python manage.py createsuperuser, then rename a city at"
 	@echo "   http://localhost:8000/admin/atlas/city/: its page is built in seconds"
 	@echo "3. see the dashboard at http://localhost:8000/admin/sitemaps_plus/dashboard/"
-	@echo "4. make engine: it plays a search engine, and prints what it gets"
-	@echo "5. make worker and make beat, with a Redis: many machines share the work"
+	@echo "4. make engine plays a search engine, and prints what it gets. It is told of what"
+	@echo "   you edit once the site knows it: end make run, and start it again by"
+	@echo "   INDEXNOW_ENDPOINT=http://127.0.0.1:8100/indexnow \\"
+	@echo "   INDEXNOW_KEY=3f1d0c5a9be24e6f8f0f7a4b1c2d3e4f make run"
+	@echo "5. make worker and make beat, with a Redis: many machines share the work. They run"
+	@echo "   beside make run, which is faster; end it, and a save wakes the workers alone:"
+	@echo "   REDIS_URL=redis://127.0.0.1:6379/0 make serve"
 
 # Both end with Ctrl+C.
 run: $(DEMO)

@@ -96,6 +96,8 @@ MEDIA_ROOT = VAR_DIR / "media"
 SITEMAPS_PLUS: dict[str, Any] = {
     "BASE_URL": env.str("BASE_URL", default="http://localhost:8000"),
     "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
+    # One version runs at a time here, so nothing is compared once more for another.
+    "DEPLOY_SECONDS": 0,
 }
 
 # No engine is notified unless an endpoint is named: that of IndexNow, or the one that

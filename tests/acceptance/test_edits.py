@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,15 @@ from tests.support.documents import read_urlset
 
 #: With SOAK set, all 234,908 cities.
 LOAD = ["--all"] if "SOAK" in os.environ else []
+
+
+#: Lets eleven minutes pass since the first plan and its pages.
+LATER = """
+UPDATE sitemaps_plus_section
+SET new_since = strftime('%Y-%m-%d %H:%M:%f', new_since, '-11 minutes');
+UPDATE sitemaps_plus_page
+SET checked_at = strftime('%Y-%m-%d %H:%M:%f', checked_at, '-11 minutes');
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +62,15 @@ def crawl(site: Site) -> Crawl:
         if path != INDEX
     }
     return Crawl({path: it.headers["ETag"] for path, it in answers.items()}, pages)
+
+
+def test_an_edit_renders_its_page_alone_long_after_the_first_plan(site: Site) -> None:
+    """One version is at work, so nothing is compared once more for another."""
+    with closing(sqlite3.connect(site.directory / "db.sqlite3")) as rows:
+        rows.executescript(LATER)
+    edit = "from example_project.atlas.models import City; City.objects.first().save()"
+    site.manage("shell", "-c", edit)
+    assert "\ncities: 1 of 1 pages rendered\n" in f"\n{site.manage('build_sitemaps')}"
 
 
 def test_an_edit_changes_the_pages_concerned(site: Site) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -81,7 +82,8 @@ BY_CELERY = {
     "broker": BROKER,
 }
 HOME, WORLD = "http://127.0.0.1:8100/indexnow", "https://api.indexnow.org/indexnow"
-NAMED = {"INDEXNOW_ENDPOINT": HOME, "INDEXNOW_KEY": "0123456789abcdef"}
+#: What `make demo` says that `make run` needs to tell the engine at home.
+NAMED = dict(re.findall(r"(INDEXNOW_\w+)=(\S+)", (ROOT / "Makefile").read_text()))
 PUBLIC = {"DEBUG": "off", "BASE_URL": "https://atlas.shop"}
 ENGINE = {"INDEXNOW_ENDPOINT": WORLD, **PUBLIC}
 
