@@ -41,10 +41,10 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.url_changes import relay_saves
 from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.sites import get_site
+from django_sitemaps_plus.sources.lines import MAX_TEXT
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import known
 from tests.integration.diagnostics.rows import ENGINE
-from django_sitemaps_plus.sources.lines import MAX_TEXT
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
