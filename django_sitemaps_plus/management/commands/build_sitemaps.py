@@ -16,7 +16,7 @@ from django_sitemaps_plus.building.build import dry_run as render_only
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport
-from django_sitemaps_plus.diagnostics.section_pages import left_out_of
+from django_sitemaps_plus.diagnostics.site_problems import left_out_of
 from django_sitemaps_plus.management import output
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import namespace_of_copy
