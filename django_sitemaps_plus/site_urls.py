@@ -10,12 +10,13 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from django.apps import apps
 from django.conf import STATICFILES_STORAGE_ALIAS, settings
 from django.contrib.staticfiles.storage import StaticFilesStorage
-from django.urls import Resolver404, resolve, reverse
+from django.urls import NoReverseMatch, Resolver404, resolve, reverse
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.documents import page_lines
 from django_sitemaps_plus.core.locations import absolute_url, encode_url
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import Listed
 from django_sitemaps_plus.registry import registry
@@ -26,23 +27,35 @@ from django_sitemaps_plus.sources import SitemapSource, surroundings
 _SAMPLE = 123_456_789
 
 
-def page_url(section: str, number: int, site: Site) -> str:
-    """Return the URL of a page; NoReverseMatch where the URLconf lacks ours."""
+class NotIncludedError(ConfigurationError, NoReverseMatch):
+    """The URLconf lacks our URLs, or has them inside the namespace of others."""
+
+
+def _url(site: Site, name: str, *args: object) -> str:
     with surroundings(site):
-        return site.origin + reverse("sitemaps_plus:page", args=[section, number])
+        try:
+            return site.origin + reverse(f"sitemaps_plus:{name}", args=args)
+        except NoReverseMatch as error:
+            raise NotIncludedError(
+                "The URLconf does not lead to the sitemaps. Put "
+                'path("", include("django_sitemaps_plus.urls")) into ROOT_URLCONF '
+                "itself, not into what another namespace includes."
+            ) from error
+
+
+def page_url(section: str, number: int, site: Site) -> str:
+    """Return the URL of a page; NotIncludedError where the URLconf lacks ours."""
+    return _url(site, "page", section, number)
 
 
 def index_url(site: Site, number: int = 0) -> str:
     """Return the URL of the first index, or of one with a number."""
-    name, args = ("index-more", [number]) if number else ("index", [])
-    with surroundings(site):
-        return site.origin + reverse(f"sitemaps_plus:{name}", args=args)
+    return _url(site, "index-more", number) if number else _url(site, "index")
 
 
 def feed_url(section: str, form: str, site: Site) -> str:
     """Return the URL of a feed of a section: ``rss`` or ``atom``."""
-    with surroundings(site):
-        return site.origin + reverse("sitemaps_plus:feed", args=[section, form])
+    return _url(site, "feed", section, form)
 
 
 def has_feed(section: str) -> bool:

@@ -59,13 +59,24 @@ def check_urls(**kwargs: Any) -> Faults:
                 f"Add {_INCLUDE}, without a namespace. If views of your own call ours, "
                 "silence this."
             )
+            own = ":sitemaps_plus:index"
+            names = [f":{it}" for it in _names(urls.get_resolver())]
+            for name in [it for it in names if it.endswith(own)]:
+                around = name.removesuffix(own).removeprefix(":")
+                around = (
+                    f"the namespace {around!r}" if around else "a prefix that varies"
+                )
+                message = f"Sitemaps are included inside {around}, so nothing finds "
+                message += "their URLs."
+                hint = f"Write {_INCLUDE} in urlpatterns of {settings.ROOT_URLCONF}, "
+                hint += "outside of it."
             yield warning(38, message, hint)
             return
         index = urls.reverse("sitemaps_plus:index")
         begin = index.removesuffix("sitemap.xml")
         if not begin.endswith("/"):
-            message = f"The index is at {index}, since include() was given a file's "
-            yield error(32, f"{message}name.", f"Write {_INCLUDE}.")
+            message = f"The index is at {index}, since path() of its include() names "
+            yield error(32, f"{message}no directory.", f"Write {_INCLUDE}.")
             return
         first = next(iter(registry), "pages")
         page = urls.reverse("sitemaps_plus:page", args=[first, 1])
@@ -78,8 +89,16 @@ def check_urls(**kwargs: Any) -> Faults:
                 yield error(31, message, f"{PUT_FIRST}.")
                 return
         if begin != "/":
-            hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns()."
-            yield warning(31, f"Sitemaps are below {begin}. {_RULE}", hint)
+            message = f"The index is at {index}. "
+            root = index.removeprefix(begin.rstrip("/"))
+            if is_answered_by(views.index, root):
+                hint = f"They are included twice: remove the include below {begin}, or "
+                hint += "put it after the one at the root."
+            else:
+                message += f"Nothing of this app answers {root}. "
+                hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns() "
+                hint += "and of any prefix."
+            yield warning(31, f"{message}{_RULE}", hint)
 
 
 def are_included() -> bool:

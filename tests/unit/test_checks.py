@@ -311,7 +311,10 @@ class TestUrls:
             ([path("", include(([INCLUDED], "seo")))], "W038"),
             ([path("maps/", include(OURS))], "W031"),
             (i18n_patterns(INCLUDED), "W031"),
+            ([path("<slug:tenant>/", include(OURS))], "W038"),
             ([path("sitemap.xml", include(OURS))], "E032"),
+            ([path("/", include(OURS))], "E032"),
+            ([path("maps", include(OURS))], "E032"),
             ([path("<path:page>", page), INCLUDED], "E031"),
             ([re_path("^sitemap-.*", page), INCLUDED], "E031"),
             ([path("sitemap.xml", page), INCLUDED], "E031"),
@@ -325,7 +328,16 @@ class TestUrls:
     @pytest.mark.parametrize(
         ("patterns", "said"),
         [
-            ([path("maps/", include(OURS))], "below /maps/. The protocol lets"),
+            (
+                [path("maps/", include(OURS))],
+                "is at /maps/sitemap.xml. Nothing of this app answers /sitemap.xml.",
+            ),
+            (
+                [path("maps/", include(OURS)), INCLUDED],
+                "included twice: remove the include below /maps/",
+            ),
+            ([path("", include(([INCLUDED], "seo")))], "inside the namespace 'seo'"),
+            ([path("<slug:tenant>/", include(OURS))], "inside a prefix that varies"),
             (i18n_patterns(INCLUDED), "outside of i18n_patterns()"),
             ([re_path("^sitemap-.*", page), INCLUDED], f"-1.xml leads to {__name__}."),
         ],

@@ -59,7 +59,8 @@ PRODUCTION = """
 DEBUG = False
 ALLOWED_HOSTS = ["localhost"]
 """
-INCLUDE = '    path("", include("django_sitemaps_plus.urls")),\n'
+OURS = "django_sitemaps_plus.urls"
+INCLUDE = f'    path("", include("{OURS}")),\n'
 
 
 def drop_ours(project: Any) -> None:
@@ -253,6 +254,21 @@ def test_a_wrong_place_of_our_urls_is_named(project, written, status, said):
     assert checked.returncode == status
     assert said in checked.stderr
     assert INCLUDE.strip(" ,\n") in checked.stderr
+
+
+def test_urls_that_nothing_finds_are_one_sentence(project):
+    """The index answers 503, a build fails, and neither shows a traceback."""
+    project.rows(2)
+    inside = 'path("", include(([path("", include(OURS))], "seo"))),'
+    project.replace("mysite/urls.py", INCLUDE, f"    {inside}\n")
+    project.replace("mysite/urls.py", "\nurl", f'\nOURS = "{OURS}"\n\nurl')
+    status, _, logged = project.get()
+    built = project.manage("build_sitemaps")
+    assert (status, built.returncode) == (503, 1)
+    for said in (logged, built.stderr):
+        assert "The URLconf does not lead to the sitemaps. Put path(" in said
+        assert "NoReverseMatch" not in said
+    assert "inside the namespace 'seo'" in built.stderr
 
 
 def test_the_celery_guide_as_it_is(project):

@@ -14,7 +14,7 @@ from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F, QuerySet
 from django.http import HttpResponse
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.diagnostics import doctor
@@ -271,6 +271,28 @@ def test_robots_of_the_project_may_name_the_index(settings, configure):
     own = path("robots.txt", lambda request: HttpResponse(f"{LINE}\n"))
     settings.ROOT_URLCONF = urlconf(own)
     assert examined()["robots.txt"].ok
+
+
+def test_urls_inside_another_namespace_are_a_sentence(settings):
+    """No name of an exception is shown."""
+    below = type(
+        "Below",
+        (),
+        {
+            "urlpatterns": [
+                path(
+                    "",
+                    include(([path("", include("django_sitemaps_plus.urls"))], "seo")),
+                )
+            ]
+        },
+    )
+    settings.ROOT_URLCONF = below
+    found = examined()
+    for name in ("index", "robots.txt"):
+        assert not found[name].ok
+        assert "does not lead to the sitemaps" in found[name].text
+        assert "NoReverseMatch" not in f"{found[name].text} {found[name].remedy}"
 
 
 class TestStorage:

@@ -118,7 +118,7 @@ class TestFeedsThatAreFollowed:
         want_urls(["https://example.com/a/"])
         assert notify_engines().sent == 1
         assert RecordingEngine.told() == ["https://example.com/a/"]
-        assert "could not name its feeds: NoReverseMatch" in caplog.text
+        assert "could not name its feeds: NotIncludedError" in caplog.text
 
 
 class TestAnswers:
