@@ -1,29 +1,61 @@
-"""Checks of source classes: contrib's, the dict that is adopted, idle names."""
+"""Checks of source classes: contrib's, the dict that is adopted, names and values."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Generator
+from contextlib import suppress
+from datetime import date
+from difflib import get_close_matches
+from inspect import getattr_static
 from types import CodeType, FunctionType
 from typing import Any
 
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.db import Error
-from django.utils.functional import cached_property
+from django.db.models import DateField, Model
+from django.utils.functional import Promise, cached_property
 
 from django_sitemaps_plus import adoption
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.core.entries import CHANGEFREQS, check_priority
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, ViewSource
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    Route,
+    SitemapSource,
+    Source,
+    ViewSource,
+)
+from django_sitemaps_plus.sources.base import DeclaredSource
+from django_sitemaps_plus.sources.columns import DoubtError, Problem
+from django_sitemaps_plus.sources.compiling import (
+    declarations_of,
+    find_field,
+    is_expression,
+    is_method,
+    is_path,
+)
 from django_sitemaps_plus.sources.contrib_fields import contrib_origin
-from django_sitemaps_plus.sources.fields import FIELDS
+from django_sitemaps_plus.sources.fields import FIELDS, columns_on, location_column
 from django_sitemaps_plus.sources.keys import has_text, key_field
+from django_sitemaps_plus.tracking.relations import is_model
 
-from .examining import Faults, error, examined, examining, is_of_project, warning
+from .crawlers import route_to
+from .examining import (
+    Faults,
+    declared,
+    error,
+    examined,
+    examining,
+    is_of_project,
+    warning,
+)
 from .languages import check_codes
 
 #: The member that names the entries, by kind of source.
@@ -36,6 +68,27 @@ _ROWS: dict[type, str] = {
 
 #: Names of values that the entries of a plain Source have themselves.
 _OF_ENTRIES = (*FIELDS, "languages")
+
+#: Attributes that name a column of the database, and no code.
+_OF_COLUMNS = ("key", "starts", "ends", "site_path")
+
+#: Attributes of rows beside the fields of an entry.
+_OF_ROWS = ("title", "get_languages", *_OF_COLUMNS)
+
+#: Attributes that are True or False.
+_FLAGS = ("live", "mobile", "x_default", "announce_saves", "track_deletes")
+
+#: What the fields of an entry may be.
+_FORMS = {
+    "lastmod": 'Name a date field, such as lastmod = "updated_at", or write a method '
+    "that returns a date or an aware datetime.",
+    "images": 'Name a field, such as images = "photo", or list URLs.',
+    "videos": "Write a method that returns a list of Video.",
+    "news": "Write a method that returns a News.",
+    "alternates": "Write a method that returns pairs of a language and a URL.",
+}
+
+_ORIGIN = "https://example.com"
 
 # Other attributes may be lazy objects, which are not to be woken.
 _METHODS = (
@@ -73,7 +126,7 @@ def _used(
     source: SitemapSource, use: Callable[[Site], object]
 ) -> Generator[CheckMessage, None, bool]:
     """Use a class in one way; yield why it cannot work, and return whether it does."""
-    site = Site(DEFAULT_SITE, "https://example.com")
+    site = Site(DEFAULT_SITE, _ORIGIN)
     try:
         with open_section(source, site).reading():
             use(site)
@@ -129,6 +182,132 @@ def check_adopted(**kwargs: Any) -> Faults:
             "there, such as 'project.urls.sitemaps'. Its keys become names of "
             "sections.",
         )
+
+
+def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
+    """Yield values that no entry can have; return whether all can be read."""
+    model: Any = getattr(source, "model", None)
+    borrowed = False
+    is_of_rows = isinstance(source, ModelSource) and is_model(model)
+    for name in (*FIELDS, *_OF_ROWS) if is_of_rows else ():
+        given = getattr_static(source, name)  # to ask the source would run it
+        if attribute := attribute_of(model, given):
+            borrowed = True
+            message = f"{name} is {model.__name__}.{attribute}, which needs a row."
+            yield error(37, message, instead(source, name, attribute))
+    if borrowed:
+        return False
+
+    for name in () if isinstance(source, SitemapSource) else _FLAGS:
+        if not isinstance(value := getattr(source, name, False), bool):
+            yield error(37, f"{name} is {value!r}.", f"Write {name} = True, or False.")
+    if isinstance(source, DeclaredSource):
+        yield from declared(_constants(source))
+    return True
+
+
+def _constants(source: DeclaredSource) -> Faults:
+    """Yield the constants among declarations that each row would be listed without."""
+    columns = {**columns_on(_ORIGIN), "location": location_column(_ORIGIN)}
+    has_paths = isinstance(source, ModelSource)
+    for name, value in declarations_of(source).items():
+        is_declaration = is_expression(value) or (has_paths and is_path(name, value))
+        if is_declaration or is_method(value) or isinstance(value, Route):
+            continue
+        problems: list[Problem] = []
+        columns[name].texts([value], problems)
+        for _, _, fault in problems:
+            if is_of_project(fault):  # which may work elsewhere, as a lazy text
+                raise fault
+            if not isinstance(fault, Error | DoubtError):
+                words = str(fault).removeprefix(f"{name} ")
+                message = f"{name} cannot be written: {words}."
+                yield error(37, message, instead(source, name, value))
+
+
+def attribute_of(model: type[Model], value: object) -> str:
+    """Return the name of what a model has as a column, a method or a property."""
+    if hasattr(type(value), "__get__"):
+        for owner in model.__mro__:
+            for name, it in vars(owner).items():
+                if it is value:
+                    return name
+    return ""
+
+
+def instead(source: Source, name: str, value: Any) -> str:
+    """Return what to write in the place of a value that an attribute cannot have."""
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    value = getattr(value, "value", value)  # of an enumeration
+    text = "" if isinstance(value, Promise) else str(value)  # it may not be reversed
+    model, hint = getattr(source, "model", None), ""
+    if is_model(model) and isinstance(value, str):
+        hint = of_row(source, model, name, value)
+    return hint or _constant(name, value, text, model) or _FORMS.get(name, "")
+
+
+def _constant(name: str, value: Any, text: str, model: Any) -> str:
+    """Return the constant that comes closest to a wrong one."""
+    match name:
+        case "changefreq":
+            close = get_close_matches(text.lower(), CHANGEFREQS, 1)
+            if close:
+                return f'Write changefreq = "{close[0]}".'
+            return f"Choose one of {', '.join(CHANGEFREQS)}."
+        case "priority":
+            with suppress(ValueError):
+                return f"Write priority = {check_priority(text.replace(',', '.'))}."
+            return "Write a number from 0.0 to 1.0, such as priority = 0.8."
+        case "lastmod":
+            with suppress(ValueError):
+                if isinstance(value, str):
+                    day = date.fromisoformat(text[:10])
+                    return f"Write lastmod = date({day.year}, {day.month}, {day.day})."
+            fields = model._meta.fields if is_model(model) else ()
+            for field in [it for it in fields if isinstance(it, DateField)]:
+                return f'Name a date field, such as lastmod = "{field.name}".'
+        case "images" if isinstance(value, str) and value.startswith(("/", "http")):
+            return f"Write images = [{value!r}]."
+        case "location" if is_model(model):
+            route = route_to(text, model) or 'Route("product-detail", slug="slug")'
+            return f"Write location = {route}, or def location(self, obj)."
+        case "title":
+            return f"Write def title(self, obj): return {text!r}."
+    return ""
+
+
+def of_row(source: Any, model: Any, name: str, path: str) -> str:
+    """Return what to write for an attribute of a row, given by a path that is none."""
+    plain = path.removeprefix("-").removesuffix("()").replace(".", "__")
+    plain = re.sub("^(self|obj|row|item)__", "", plain)
+    if find_field(model, plain):
+        return f"Write {name} = {plain!r}.".replace("'", '"')
+    written, rest = ["obj"], plain
+    while find_field(model, rest.partition("__")[0]):
+        first, _, rest = rest.partition("__")
+        model = model._meta.get_field(first).related_model
+        written.append(first)
+        if model is None:
+            return ""
+    member = getattr_static(model, rest, None)
+    is_djangos = type(member).__module__.startswith("django.db.models")
+    if member is None or is_djangos or (hasattr(Model, rest) and rest != "__str__"):
+        own = plain in dir(source) and plain not in dir(ModelSource)
+        return f"Rename the method {plain}() to {name}." if own else ""
+    code = getattr(member, "__func__", member)
+    value = ".".join([*written, rest]) + "()" * callable(code)
+    if (name, value) == ("location", "obj.get_absolute_url()"):
+        return "Leave location out: get_absolute_url() is asked then."
+    if name in _OF_COLUMNS:
+        return "Name a field: what code computes is not in the database."
+    if name == "location" and isinstance(source.location, Route):
+        paths = source.location.arguments.items()
+        values = {key: f"obj.{it}".replace("__", ".") for key, it in paths}
+        values |= {key: value for key, it in paths if it == path}
+        given = ", ".join([f'"{key}": {it}' for key, it in values.items()])
+        value = f'reverse("{source.location.name}", kwargs={{{given}}})'
+    return f"Write def {name}(self, obj): return {value}."
 
 
 def check_names(source: Source) -> Faults:

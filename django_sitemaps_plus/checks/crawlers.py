@@ -10,7 +10,7 @@ from django import urls
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error
-from django.db.models import DateField, DateTimeField
+from django.db.models import DateField, DateTimeField, Model
 from django.http import HttpResponse
 from django.urls import NoReverseMatch, Resolver404
 
@@ -137,11 +137,7 @@ def is_answered_by(view: Callable[..., HttpResponse], path: str) -> bool:
 
 def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
     """Return which of the name and the arguments of a URL is wrong, and a hint."""
-    taken: list[Any] = []
-    with suppress(NoReverseMatch):
-        resolver, view = resolver_of(name)
-        for forms, *_ in resolver.reverse_dict.getlist(view):
-            taken += [sorted(params) for _, params in forms]
+    taken = _taken(name)
     if not taken:
         names = sorted(_names(urls.get_resolver()))
         same = " or ".join([repr(it) for it in names if it.endswith(f":{name}")])
@@ -154,6 +150,25 @@ def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
     given = ", ".join(arguments) or "none"
     reason = f"{name!r} takes {' or '.join(options)}, not {given}"
     return reason, "Give it what its pattern takes."
+
+
+def route_to(name: str, model: type[Model]) -> str:
+    """Return how to declare a route to a pattern from rows; "" if there is none."""
+    for names in _taken(name)[:1]:
+        paths = {it: it if find_field(model, it) else "..." for it in names}
+        given = "".join([f', {it}="{path}"' for it, path in paths.items()])
+        return f'Route("{name}"{given})'
+    return ""
+
+
+def _taken(name: str) -> list[list[str]]:
+    """Return the arguments that each pattern of a name takes."""
+    taken: list[list[str]] = []
+    with suppress(NoReverseMatch):
+        resolver, view = resolver_of(name)
+        for forms, *_ in resolver.reverse_dict.getlist(view):
+            taken += [sorted(params) for _, params in forms]
+    return taken
 
 
 def _names(resolver: Any, prefix: str = "") -> Iterator[str]:

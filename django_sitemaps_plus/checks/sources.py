@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import timedelta
 from inspect import signature
 from operator import itemgetter
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from django.apps import apps
@@ -16,7 +18,6 @@ from django.urls import NoReverseMatch, get_script_prefix
 from django.utils.module_loading import module_has_submodule
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
-from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -38,8 +39,15 @@ from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
-from .classes import check_contrib, check_names
-from .crawlers import explain_reverse, has_only_views_of_contrib, no_url
+from .classes import (
+    attribute_of,
+    check_contrib,
+    check_names,
+    check_values,
+    instead,
+    of_row,
+)
+from .crawlers import explain_reverse, has_only_views_of_contrib, no_url, route_to
 from .examining import Faults, declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
 from .watching import check_query, check_watched
@@ -94,44 +102,97 @@ def _parts(source: Source) -> Faults:
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
     yield from declared(check_names(source))
-    limit, age, on_error = source.limit, source.max_age, source.on_error
-    is_limit = isinstance(limit, int) and 1 <= limit <= MAX_ENTRIES
-    hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
-    seconds, choice = "Write a number of seconds, or None.", 'Choose "skip" or "raise".'
-    is_age = age is None or (isinstance(age, int | float) and age >= 0)
-    is_live, yes_or_no = isinstance(source.live, bool), "Choose True or False."
-    rules = (
-        (is_limit, error(11, f"limit is {limit!r}.", hint)),
-        (is_age, error(11, f"max_age is {age!r}.", seconds)),
-        (
-            on_error in ("skip", "raise"),
-            error(12, f"on_error is {on_error!r}.", choice),
-        ),
-        (is_live, error(12, f"live is {source.live!r}.", yes_or_no)),
-    )
-    yield from [message for is_kept, message in rules if not is_kept]
-    if not isinstance(source, ModelSource | ViewSource) or not (
-        yield from declared(check_languages(source))
-    ):
+    if not (yield from declared(check_values(source))):
         return
-    if isinstance(source, ViewSource):
-        yield from declared(_methods(source))
-        given: Any = source.views
-        if not isinstance(given, str) and isinstance(given, Iterable):
-            for view in given:
-                yield from declared(_view(source, view))
+    yield from _pages(source)
+    if isinstance(source, ModelSource | ViewSource):
+        if not (yield from declared(check_languages(source))):
+            return
+        if isinstance(source, ViewSource):
+            yield from declared(_methods(source))
+            yield from _views(source)
+        elif is_model(model := getattr(source, "model", None)):
+            yield from _model_source(source)
         else:
-            example = repr(given) if isinstance(given, str) else '"home"'
-            hint = f"Write views = [{example}]."
-            yield error(33, f"views is {given!r}, not a list of names.", hint)
-    elif is_model(model := getattr(source, "model", None)):
-        yield from _model_source(source)
+            yield _no_model(model)
+    elif not isinstance(source, SitemapSource):
+        if type(source).entries is Source.entries:
+            hint = "Write def entries(self, origin), which yields them."
+            yield error(37, "it does not define its entries.", hint)
+        yield from declared(_takes(source, "entries", "origin"))
+
+
+def _pages(source: Source) -> Faults:
+    """Yield limits, ages and choices that no source can have."""
+    limit, age, on_error = source.limit, source.max_age, source.on_error
+    is_number = isinstance(limit, int) and not isinstance(limit, bool)
+    if not is_number or not 1 <= limit <= MAX_ENTRIES:
+        hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
+        with suppress(TypeError, ValueError):
+            if not is_number and 1 <= (number := int(limit)) <= MAX_ENTRIES:
+                hint = f"Write limit = {number}. {hint}"
+        yield error(11, f"limit is {limit!r}.", hint)
+    if age is not None and not (isinstance(age, int | float) and age >= 0):
+        hint = "Write a number of seconds, or None."
+        if isinstance(age, timedelta):
+            hint = f"Write max_age = {age.total_seconds():.0f}, a number of seconds."
+        yield error(11, f"max_age is {age!r}.", hint)
+    if on_error not in ("skip", "raise"):
+        yield error(12, f"on_error is {on_error!r}.", 'Choose "skip" or "raise".')
+
+
+def _views(source: ViewSource) -> Faults:
+    given: Any = source.views
+    if given is ViewSource.views:
+        yield error(33, "it has no views.", 'Write views = ["home"].')
+    elif not isinstance(given, str) and isinstance(given, Iterable):
+        for view in given:
+            yield from declared(_view(source, view))
     else:
-        hint = "Name the model class whose rows it lists, such as model = Product."
-        yield error(13, f"model is {model!r}.", hint)
+        example = repr(given) if isinstance(given, str) else '"home"'
+        hint = f"Write views = [{example}]."
+        yield error(33, f"views is {given!r}, not a list of names.", hint)
+
+
+def _no_model(given: Any) -> CheckMessage:
+    """Return the error of what is no model, with the model that may be meant."""
+    hint = "Name the model class whose rows it lists, such as model = Product."
+    shown, labels = repr(given), [it._meta.label for it in apps.get_models()]
+    if isinstance(given, str):
+        name = given.rpartition(".")[2].lower()
+        same = [it for it in labels if it.rpartition(".")[2].lower() == name]
+        hint = f"Write model = {same[0]!r}." if same else suggest(given, labels, hint)
+    elif isinstance(given, type) and issubclass(given, models.Model):
+        shown = f"{given.__name__}, which is abstract"
+    elif is_model(kind := getattr(given, "model", type(given))):
+        shown = f"a {type(given).__name__} and no class"  # a queryset would be read
+        hint = f"Write model = {kind.__name__}."
+    return error(13, f"model is {shown}.", hint)
+
+
+def _takes(source: Source, name: str, *arguments: str) -> Faults:
+    """Yield that a method of a source cannot be called as it will be."""
+    method, fault = getattr(source, name), ""
+    if not callable(method):
+        fault = f"it is a {type(method).__name__}"
+    else:
+        try:
+            taken = signature(method)
+            taken.bind(
+                *arguments, **{it: None for it in ("site",) if it in taken.parameters}
+            )
+        except (TypeError, ValueError) as raised:
+            fault = str(raised)
+    if fault:
+        given = ", ".join(["self", *arguments])
+        message = f"{name}() cannot be called: {fault}."
+        yield error(34, message, f"Write def {name}({given}).")
 
 
 def _model_source(source: ModelSource) -> Faults:
+    yield from (unusable := [*_takes(source, "get_queryset")])
+    if unusable:
+        return
     yield from (wrong_key := [*declared(_key(source))])
     yield from declared(_values(source))
     yield from declared(_methods(source))
@@ -147,6 +208,10 @@ def _model_source(source: ModelSource) -> Faults:
 
 def _key(source: ModelSource) -> Faults:
     key = source.key
+    if not isinstance(key, str):
+        hint = 'Write the name of a field, such as key = "id", or leave it out.'
+        yield error(14, f"key is {key!r}.", hint)
+        return
     label = f"key {key!r} of {source.model._meta.label}"
     hint = (
         "Choose a unique, not null, indexed integer, UUID or string that never changes."
@@ -202,6 +267,8 @@ def _values(source: ModelSource) -> Faults:
         yield error(20, f"it has no location, and {label} no get_absolute_url().", hint)
     if isinstance(location, Route) and not location.compile().can_match:
         reason, hint = explain_reverse(location.name, location.arguments)
+        if route := route_to(location.name, source.model):
+            hint = f"Write {route}."
         yield no_url(f"no URL pattern fits {location!r}: {reason}.", hint)
 
 
@@ -214,6 +281,10 @@ def _view(source: ViewSource, view: Any) -> Faults:
     except (TypeError, ValueError):
         hint = 'Write "home", or ("post", {"slug": "first"}).'
         yield error(33, f"views has {view!r}, neither a name nor a pair.", hint)
+        return
+    if not isinstance(arguments, Mapping):
+        hint = f'Write ({name!r}, {{"slug": "first"}}), with the names of its pattern.'
+        yield error(33, f"views has {view!r}, whose arguments are no dict.", hint)
         return
     try:
         source.location(view)
@@ -231,6 +302,7 @@ def _paths(source: ModelSource) -> Faults:
         elif isinstance(value, Route):
             given = value.arguments.values()
             paths += [(name, path) for path in given if isinstance(path, str)]
+            yield from _arguments(source, value)
     if isinstance(source.title, str):
         codes = languages_of(source) or [""]
         paths += [("title", in_language(source.title, code)) for code in codes]
@@ -240,6 +312,18 @@ def _paths(source: ModelSource) -> Faults:
             yield from examined(_path(source, name, value))
         else:
             yield unreadable(f"{name} is {value!r}, which is not a field path.")
+
+
+def _arguments(source: ModelSource, route: Route) -> Faults:
+    """Yield the arguments of a route that are no path and no expression."""
+    for key, given in route.arguments.items():
+        if not isinstance(given, str) and not compiling.is_expression(given):
+            own = attribute_of(source.model, given) or "slug"
+            hint = f'Name a field, such as {key}="{own}".'
+            if isinstance(given, int | float):
+                hint = f"Write {key}=Value({given!r})."
+            message = f"{route!r} has neither a field path nor an expression for {key}."
+            yield error(37, message, hint)
 
 
 def _path(source: ModelSource, field: str, path: str) -> Faults:
@@ -265,19 +349,21 @@ def _path(source: ModelSource, field: str, path: str) -> Faults:
         except FieldError as fault:
             if not is_unknown_field(fault):
                 raise
-    hint = _suggest_field(source, path, CHANGEFREQS if field == "changefreq" else ())
+    hint = _suggest_field(source, path)
+    if not hint or field in ("changefreq", "priority", "location"):
+        hint = instead(source, field, path) or hint
+    elif better := of_row(source, source.model, field, path):
+        hint = better
     yield error(22, message, f"{reason}. {hint}".rstrip())
 
 
-def _suggest_field(
-    source: ModelSource, path: str, constants: Iterable[str] = ()
-) -> str:
+def _suggest_field(source: ModelSource, path: str) -> str:
     """Return a hint for a path of which one part does not exist."""
     model: Any = source.model
     for name in path.split("__"):
         fields = {it.name: it.related_model for it in model._meta.get_fields()}
         if name not in fields:
-            return suggest(name, [*fields, *constants])
+            return suggest(name, [*fields])
         model = fields[name]
     return ""
 
@@ -285,8 +371,11 @@ def _suggest_field(
 def _methods(source: ModelSource | ViewSource) -> Faults:
     for name, value in compiling.declared_methods(source).items():
         try:
+            owner = getattr(value, "__self__", None)
             if isinstance(value, FunctionType | MethodType):
                 signature(value).bind(None)
+            elif isinstance(value, BuiltinFunctionType) and isinstance(owner, type):
+                raise TypeError(f"it is {value.__qualname__}()")
         except (TypeError, ValueError) as fault:
             message = f"{name}() cannot be called with a row: {fault}."
             yield error(34, message, f"Write def {name}(self, row).")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain, product
 from typing import Any
@@ -13,6 +13,7 @@ from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db import Error, connections, router
 from django.db.models import F, Model, QuerySet
 
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import own_alias
 from django_sitemaps_plus.registry import registry
@@ -62,7 +63,11 @@ def check_watched(source: ModelSource) -> Faults:
     listed, watch = source.model, source.watch
     if not isinstance(watch, Mapping):
         hint = f"Give a dict of models, each with its path to {listed._meta.label}."
-        yield error(27, f"watch is {watch!r}.", hint)
+        given = watch if isinstance(watch, Iterable) else [watch]
+        for model in [it for it in given if is_model(it)]:
+            for name in _paths(model, listed)[:1]:
+                hint = f'Write watch = {{{model.__name__}: "{name}"}}.'
+        yield error(27, f"watch is {watch!r}, and no dict.", hint)
         return
     own = concrete(listed)
     for twin in apps.get_models(include_auto_created=True):
@@ -77,14 +82,21 @@ def check_watched(source: ModelSource) -> Faults:
     for model, rows in watch.items():
         if not is_model(model):
             hint = f"Name a model class with its path to {listed._meta.label}."
+            labels = [it._meta.label for it in apps.get_models()]
+            hint = suggest(str(model), labels, hint)
             yield error(27, f"watch names {model!r}, which is not a model.", hint)
         elif fault := _fault(source, model, rows):
             message = f"watch names {rows!r} for {model._meta.label}, and {fault}."
-            fields = [f for f in model._meta.get_fields() if f.related_model is listed]
-            names = " or ".join([repr(field.name) for field in fields])
+            names = " or ".join(map(repr, _paths(model, listed)))
             hint = f"Write the relations that lead from it to {listed._meta.label}"
             hint += f": {names}." if names else ", joined by two underscores."
             yield error(27, message, hint)
+
+
+def _paths(model: type[Model], listed: type[Model]) -> list[str]:
+    """Return the names of the relations of a model that lead to rows."""
+    fields = model._meta.get_fields()
+    return [field.name for field in fields if field.related_model is listed]
 
 
 def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
@@ -112,7 +124,10 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
 def check_query(source: ModelSource) -> Faults:
     """Compile the query, since an expression shows its faults nowhere else."""
     with open_section(source, sample_site()).reading():
-        if not pages_by_key(given := queryset_of(source)):
+        if (given := queryset_of(source)) is None:
+            yield error(23, "get_queryset() returns None.", "It lacks a return.")
+            return
+        if not pages_by_key(given):
             yield unreadable(
                 f"get_queryset() returns a {type(given).__name__}. Its pages are key "
                 "ranges, so return a queryset of instances that is not sliced, "

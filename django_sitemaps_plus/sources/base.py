@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from django.apps import apps
+from django.core.exceptions import AppRegistryNotReady
 from django.db.models import Model, Q, QuerySet
 from django.urls import reverse
 
@@ -186,6 +189,27 @@ def under(*fields: str) -> Under:
 Concerned = str | Callable[[Any], QuerySet[Any]] | Under
 
 
+@dataclass(frozen=True)
+class _Named:
+    """Looks up the models that a class names by label, such as ``"shop.Product"``.
+
+    A label that no model has stays as it is, for a check to name.
+    """
+
+    given: Any
+
+    def __get__(self, source: object, owner: type) -> Any:
+        if isinstance(self.given, str):
+            return _model(self.given)
+        return {_model(model): rows for model, rows in self.given.items()}
+
+
+def _model(label: Any) -> Any:
+    with suppress(LookupError, ValueError, AppRegistryNotReady):
+        return apps.get_model(label) if isinstance(label, str) else label
+    return label
+
+
 class ModelSource(DeclaredSource):
     """The rows of a model.
 
@@ -202,7 +226,7 @@ class ModelSource(DeclaredSource):
     out.
 
     Attributes:
-        model: the model.
+        model: the model, or its label, such as ``"shop.Product"``.
         key: a unique, not null, indexed field whose values never change; pages are
             ranges of it. Integers, UUIDs and strings will do.
         using: alias of the database to read; by default the one that the router
@@ -211,9 +235,10 @@ class ModelSource(DeclaredSource):
             the name of the site, or relates to a row of ``django.contrib.sites``.
         starts, ends: field paths of the times at which a row enters and leaves the
             queryset, so that a build looks at its page then.
-        watch: models whose saves concern other rows, each with the path that leads
-            from it to them (``{Author: "book"}``), a function that takes the saved
-            object and returns a queryset of them, or, in a tree, :func:`under`.
+        watch: models, or their labels, whose saves concern other rows, each with the
+            path that leads from it to them (``{Author: "book"}``), a function that
+            takes the saved object and returns a queryset of them, or, in a tree,
+            :func:`under`.
             Relations that declared paths cross are watched by themselves.
         announce_saves: whether each recorded save is submitted to search engines,
             even if the entry stays the same.
@@ -235,6 +260,14 @@ class ModelSource(DeclaredSource):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        given: dict[str, Any] = {
+            name: vars(cls).get(name) for name in ("model", "watch")
+        }
+        watch = given["watch"] if isinstance(given["watch"], Mapping) else {}
+        if isinstance(given["model"], str):
+            cls.model = _Named(given["model"])  # type: ignore[assignment]
+        if any([isinstance(model, str) for model in watch]):
+            cls.watch = _Named(watch)  # type: ignore[assignment]
         own = cls.__mro__[: cls.__mro__.index(Source)]
         if cls.news is not None and not any("limit" in vars(it) for it in own):
             cls.limit = MAX_NEWS

@@ -42,6 +42,7 @@ from .querysets import (
     instances,
     keys_of,
     limited,
+    listing,
     narrowed,
     on_write_database,
     pages_by_key,
@@ -256,7 +257,7 @@ class SitemapReader(Reader[SitemapSource]):
                 yield str(item.pk), render([item])
 
     def _rows(self) -> Iterable[Any]:
-        items: Iterable[Any] = items_of(self.sitemap)
+        items: Iterable[Any] = listing(items_of(self.sitemap), "items()")
         if not pages_by_key(items):
             return items
         rows = on_write_database(items, None)

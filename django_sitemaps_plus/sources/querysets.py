@@ -8,7 +8,7 @@ from contextlib import suppress
 from inspect import getattr_static, signature
 from itertools import chain, islice
 from types import NoneType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from django.core.exceptions import EmptyResultSet, FullResultSet
 from django.db import router
@@ -22,7 +22,11 @@ from django.db.models.query_utils import DeferredAttribute
 from django.db.models.signals import post_init, pre_init
 
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    SourceError,
+    StalePlanError,
+)
 from django_sitemaps_plus.sites import sample_site
 
 from .base import ModelSource
@@ -33,6 +37,8 @@ try:
     from django.db.models import FETCH_ONE
 except ImportError:  # before Django 6.1
     FETCH_ONE = None  # type: ignore[assignment]
+
+R = TypeVar("R")
 
 #: Rows of a source that is paged by position; a generator without end has more.
 MAX_POSITIONS = 10_000_000
@@ -281,6 +287,18 @@ def tuples(queryset: QuerySet[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any
             if compiler.has_extra_select:  # of DISTINCT, to order by
                 rows = [row[: compiler.col_count] for row in rows]
             yield list(compiler.results_iter([rows]))
+
+
+def listing(rows: R, method: str) -> R:
+    """Return what a method of the user lists; raise if that is nothing to read."""
+    if not hasattr(rows, "__iter__") and not hasattr(rows, "__getitem__"):
+        hint = (
+            "Does it lack a return?" if rows is None else "Return a list or a queryset."
+        )
+        raise ConfigurationError(
+            f"{method} returned {rows!r}, which has no rows. {hint}"
+        )
+    return rows
 
 
 def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:

@@ -43,6 +43,7 @@ from .querysets import (
     instances,
     keys_of,
     limited,
+    listing,
     narrowed,
     on_write_database,
     pages_by_key,
@@ -159,7 +160,7 @@ class Reader(Generic[S]):
         return rows if self.has_excluded else without_excluded(rows)
 
     def _rows(self) -> Iterable[Any]:
-        return self.source.entries(get_site().origin)
+        return listing(self.source.entries(get_site().origin), "entries()")
 
     def _page(self, key_range: KeyRange) -> Iterable[Any]:
         return at_positions(self._rows(), key_range)
@@ -207,7 +208,7 @@ class ViewReader(_DeclaredReader[ViewSource]):
     """Reads named views; pages are positions in their list."""
 
     def _rows(self) -> Iterable[Any]:
-        return self.source.views
+        return listing(self.source.views, "views")
 
     def _writer(self) -> Lines:
         site = get_site()
@@ -319,7 +320,7 @@ reader_of.register(ViewSource, ViewReader)
 def listed_rows(source: ModelSource) -> QuerySet[Any]:
     """Return the rows of a source on the database they are read from, in no order."""
     queryset = queryset_of(source)
-    if not pages_by_key(queryset):
+    if not pages_by_key(listing(queryset, "get_queryset()")):
         raise ConfigurationError(
             f"{source!r}.get_queryset() must return a queryset of model instances "
             "that is not sliced, combined or distinct on fields, since its pages "

@@ -42,7 +42,12 @@ class Route:
             (``"author__slug"``) or a Django expression.
     """
 
-    def __init__(self, name: str, /, **arguments: Any) -> None:
+    def __init__(self, name: str, /, *unnamed: Any, **arguments: Any) -> None:
+        if unnamed:
+            raise TypeError(
+                "Route() takes each argument by the name that it has in the pattern, "
+                f"as in Route({name!r}, slug={unnamed[0]!r})."
+            )
         self.name = name
         self.arguments = arguments
         self._compiled: WeakKeyDictionary[URLResolver, dict[Any, CompiledRoute]] = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from enum import Enum, StrEnum
 from typing import Any
 
 import pytest
@@ -29,14 +30,18 @@ from django.db.models.functions import Coalesce, Length, Now, RowNumber
 from django.db.models.lookups import LessThan
 from django.db.models.sql import Query
 from django.test.utils import isolate_apps
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.utils import timezone, translation
 from django.utils.functional import SimpleLazyObject, cached_property
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource, under
 from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.checks.languages import check_languages
-from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.core.key_ranges import EVERYTHING
+from django_sitemaps_plus.exceptions import ConfigurationError, SourceError
+from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sites import sample_site
 from django_sitemaps_plus.testing import temporary_registry
 from tests.support.joins import joined
 from tests.support.testapp.models import (
@@ -77,6 +82,26 @@ class Nothing(models.Model):
 
     def __str__(self) -> str:
         return ""
+
+
+class Signed(Nothing):
+    slug = models.SlugField(unique=True)
+    updated_at = models.DateTimeField(db_index=True)
+    author = models.ForeignKey(Author, models.CASCADE)
+
+    class Meta:
+        app_label = "testapp"
+        managed = False
+
+    def get_absolute_url(self) -> str:
+        return f"/{self.slug}/"
+
+    def modified(self):
+        return self.updated_at
+
+    @property
+    def shown(self):
+        return self.updated_at
 
 
 class Composite(Nothing):
@@ -127,9 +152,9 @@ BELOW = Genre.objects.filter(parent=OuterRef("pk"))
         ({"limit": "5", "max_age": "5"}, ["E011", "E011"]),
         ({"on_error": "ignore"}, ["E012"]),
         ({"live": True}, []),
-        ({"live": 1}, ["E012"]),
-        ({"live": "yes"}, ["E012"]),
-        ({"live": lambda self: True}, ["E012"]),
+        ({"live": 1}, ["E037"]),
+        ({"live": "yes"}, ["E037"]),
+        ({"live": lambda self: True}, ["E037"]),
         ({"model": None}, ["E013"]),
         ({"model": Composite, "location": lambda self, row: "/x/"}, ["E015"]),
         ({"key": "name"}, ["E016", "E018"]),
@@ -338,7 +363,7 @@ def test_a_filtered_relation_that_a_declaration_names(condition, repeats):
     ("attributes", "code", "said"),
     [
         ({"lastmod": "updated"}, "E022", "Did you mean 'updated_at'?"),
-        ({"changefreq": "dayly"}, "E022", "Did you mean 'daily'?"),
+        ({"changefreq": "dayly"}, "E022", 'Write changefreq = "daily".'),
         ({"starts": "publish_on"}, "E022", "starts names 'publish_on'"),
         ({"model": Painting, "images": "photo__url"}, "E022", "images = 'photo'."),
         ({"key": "slgu"}, "E014", "Did you mean 'slug'?"),
@@ -370,6 +395,150 @@ def test_what_is_wrong_is_named_with_what_is_near(attributes, code, said):
     [message] = messages_of(**{"model": Product, **attributes})
     assert ids([message]) == [code]
     assert said in f"{message.msg} {message.hint}"
+
+
+OF_PRODUCT = Route("product-detail", slug="slug")
+BY_METHOD = Route("product-detail", slug="modified")
+URL_OF = 'reverse("product-detail", kwargs={"slug": obj.modified()})'
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code", "said"),
+    [
+        (
+            {"lastmod": "modified"},
+            "E022",
+            "def lastmod(self, obj): return obj.modified()",
+        ),
+        ({"images": "shown"}, "E022", "def images(self, obj): return obj.shown."),
+        ({"title": "__str__"}, "E022", "return obj.__str__()."),
+        ({"lastmod": "modified()"}, "E022", "return obj.modified()."),
+        ({"lastmod": "obj.modified"}, "E022", "return obj.modified()."),
+        ({"location": "get_absolute_url"}, "E022", "Leave location out: "),
+        ({"location": BY_METHOD}, "E022", f"location(self, obj): return {URL_OF}."),
+        ({"starts": "modified"}, "E022", "Name a field: "),
+        (
+            {"lastmod": "day", "day": lambda self, row: None},
+            "E022",
+            "Rename the method",
+        ),
+        ({"title": "author.name"}, "E022", 'Write title = "author__name".'),
+        ({"lastmod": "-updated_at"}, "E022", 'Write lastmod = "updated_at".'),
+        ({"lastmod": "2026-01-31"}, "E022", "Write lastmod = date(2026, 1, 31)."),
+        ({"lastmod": "auto_now"}, "E022", 'such as lastmod = "updated_at".'),
+        ({"priority": "0.8"}, "E022", "Write priority = 0.8."),
+        ({"priority": "0,8"}, "E022", "Write priority = 0.8."),
+        ({"priority": "high"}, "E022", "Write a number from 0.0 to 1.0"),
+        ({"changefreq": "Daily"}, "E022", 'Write changefreq = "daily".'),
+        ({"changefreq": "sometimes"}, "E022", "Choose one of always, hourly, "),
+        ({"images": "/logo.png"}, "E022", "Write images = ['/logo.png']."),
+        ({"title": "All of it"}, "E022", "def title(self, obj): return 'All of it'."),
+        (
+            {"location": "product-detail"},
+            "E022",
+            'Route("product-detail", slug="slug")',
+        ),
+        ({"location": "/shop/"}, "E022", "Write location = Route("),
+        ({"images": ["author"]}, "E037", 'Write images = "author".'),
+        ({"lastmod": ["updated_at"]}, "E037", 'Write lastmod = "updated_at".'),
+        ({"lastmod": timezone.now().replace(tzinfo=None)}, "E037", "has no time zone"),
+        ({"lastmod": False}, "E037", "lastmod cannot be written: False is no date."),
+        ({"priority": 5}, "E037", "Write a number from 0.0 to 1.0"),
+        ({"priority": True}, "E037", "Write a number from 0.0 to 1.0"),
+        ({"changefreq": ["daily"]}, "E037", 'Write changefreq = "daily".'),
+        ({"changefreq": Enum("Often", {"DAILY": "daily"}).DAILY}, "E037", '"daily".'),
+        ({"news": True}, "E037", "Write a method that returns a News."),
+        ({"alternates": [("de", "/de/")]}, "E037", "pairs of a language and a URL."),
+        (
+            {"location": reverse_lazy("product-detail")},
+            "E037",
+            "Write location = Route",
+        ),
+        ({"location": Route("product-detail", slug=5)}, "E037", "Write slug=Value(5)."),
+        ({"lastmod": Signed.updated_at}, "E037", 'Write lastmod = "updated_at".'),
+        ({"lastmod": Signed.modified}, "E037", "return obj.modified()."),
+        ({"location": Signed.get_absolute_url}, "E037", "Leave location out: "),
+        ({"key": Signed.pk}, "E037", 'Write key = "pk".'),
+        ({"mobile": "yes"}, "E037", "Write mobile = True, or False."),
+        ({"limit": "1000"}, "E011", "Write limit = 1000."),
+        ({"limit": True}, "E011", "A sitemap may have 1 to 50,000 entries."),
+        ({"max_age": timedelta(days=1)}, "E011", "Write max_age = 86400,"),
+        ({"key": 5}, "E014", "Write the name of a field"),
+        ({"model": "Product"}, "E013", "Write model = 'testapp.Product'."),
+        ({"model": "testapp.models.Product"}, "E013", "model = 'testapp.Product'."),
+        ({"model": "testapp.Prodct"}, "E013", "Did you mean 'testapp.Product'?"),
+        ({"model": Nothing}, "E013", "model is Nothing, which is abstract."),
+        ({"model": Product.objects}, "E013", "Write model = Product."),
+        ({"watch": [Author]}, "E027", "Write watch = {Author: "),
+        ({"watch": {"testapp.Auther": "x"}}, "E027", "Did you mean 'testapp.Author'?"),
+        ({"get_queryset": lambda self: None}, "E023", "It lacks a return."),
+        ({"get_queryset": lambda: None}, "E034", "Write def get_queryset(self)."),
+        ({"get_queryset": lambda self, request: 5}, "E034", "def get_queryset(self)."),
+        ({"get_queryset": 5}, "E034", "it is a int"),
+        ({"lastmod": datetime.now}, "E034", "Write def lastmod(self, row)."),
+    ],
+)
+def test_what_to_write_is_said(attributes, code, said):
+    """By one error, of what can never work, whatever the rows are."""
+    declared = {"model": Signed, "location": OF_PRODUCT, **attributes}
+    [message] = messages_of(**declared)
+    assert ids([message]) == [code]
+    assert said in f"{message.msg} {message.hint}"
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"priority": 0.8, "changefreq": "daily", "lastmod": date(2026, 1, 31)},
+        {"images": ["/logo.png"], "lastmod": timezone.now()},
+        {"changefreq": StrEnum("Often", {"DAILY": "daily"}).DAILY},
+        {"get_queryset": lambda self, site: Signed.objects.all()},
+        {"title": str},
+    ],
+)
+def test_constants_that_can_be_written_are_fine(attributes):
+    assert messages_of(Signed, location=OF_PRODUCT, **attributes) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "attributes", "code", "said"),
+    [
+        (ViewSource, {"views": ["home"], "priority": "high"}, "E037", "0.0 to 1.0"),
+        (ViewSource, {"views": ["home"], "changefreq": "Daily"}, "E037", '"daily".'),
+        (ViewSource, {"views": ["home"], "lastmod": "x"}, "E037", "an aware datetime."),
+        (ViewSource, {"views": [("home", ["a"])]}, "E033", "are no dict."),
+        (ViewSource, {}, "E033", 'Write views = ["home"].'),
+        (Source, {}, "E037", "Write def entries(self, origin)"),
+        (Source, {"entries": lambda self: []}, "E034", "def entries(self, origin)."),
+    ],
+)
+def test_sources_without_rows_say_what_to_write(base, attributes, code, said):
+    [message] = said_of(type("Checked", (base,), attributes))
+    assert ids([message]) == [code]
+    assert said in f"{message.msg} {message.hint}"
+
+
+def test_a_positional_argument_of_a_route_is_named():
+    with pytest.raises(TypeError, match=r"as in Route\('post', slug='slug'\)"):
+        Route("post", "slug")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("base", "attributes"),
+    [
+        (ModelSource, {"model": Product, "get_queryset": lambda self: None}),
+        (Source, {"entries": lambda self, origin: None}),
+        (Sitemap, {"items": lambda self: None}),
+    ],
+)
+def test_a_forgotten_return_is_named_when_rows_are_read(base, attributes):
+    """No check calls entries() or items(), which may read a whole table."""
+    with temporary_registry() as sections:
+        sections.register("checked", type("Checked", (base,), attributes))
+        section = open_section("checked", sample_site())
+        with pytest.raises(SourceError, match=r"None, .*Does it lack a return\?"):
+            render_page(section, EVERYTHING)
 
 
 class TestUnwatched:
@@ -439,6 +608,8 @@ class TestWatched:
         ("model", "watch"),
         [
             (Book, {Tag: "book"}),
+            (Book, {"testapp.Tag": "book"}),
+            ("testapp.Book", {Tag: "book"}),
             (Tag, {Author: "book__tags", Book: "tags"}),
             (Theatre, {Show: "theatre"}),
             (Opera, {Show: "theatre"}),
@@ -460,7 +631,7 @@ class TestWatched:
             {Author: under("path")},
             {Topic: under("path")},
             {Book: under("id", "lft", "id")},
-            {"testapp.Tag": "book"},
+            {"testapp.Tga": "book"},
             {Nothing: "book"},
             [Tag],
         ],
