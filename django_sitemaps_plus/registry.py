@@ -204,10 +204,14 @@ def _is_on_site(source: Source) -> bool:
 
 def check_name(name: object) -> None:
     """Raise a ConfigurationError unless a section may have this name."""
+    if not isinstance(name, str):
+        raise ConfigurationError(
+            f"{name!r} cannot name a section. A name comes first, and then the source, "
+            "as in register('blog-posts', PostSource)."
+        )
     # In this order: what is not printable, such as half a surrogate, has no bytes.
     if (
-        not isinstance(name, str)
-        or not name.isprintable()
+        not name.isprintable()
         or {"/", "\\"} & {*name}
         or name != name.strip()
         or not 1 <= len(name.encode()) <= MAX_NAME_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import copy
@@ -223,9 +224,10 @@ def parse_base_url(
         parts = urlsplit(encode_url(base_url))
     except (TypeError, ValueError) as error:
         remedy = "Use scheme and host, such as 'https://shop.example'."
-        if isinstance(base_url, str) and ":/" not in base_url:
+        if isinstance(base_url, str):
             with suppress(ValueError):
-                url = encode_url("https://" + base_url.lstrip("/"))
+                address = _SCHEME.sub("", base_url.strip())
+                url = encode_url(f"https://{address}")
                 remedy = f"Did you mean {url!r}?"
         raise ConfigurationError(f"{name}: {error}. {remedy}") from error
     if parts.query or parts.fragment:
@@ -242,6 +244,9 @@ def parse_base_url(
     prefix = f"/{path.strip('/')}/".replace("//", "/")
     return Site(site, f"{parts.scheme}://{parts.netloc}", prefix)
 
+
+# The beginning of an address, also where it is misspelt.
+_SCHEME = re.compile(r"^(\w+:/+|ht+ps?:|ht+ps?/+|/+)")
 
 # Names that never lead to a public host (RFC 2606, RFC 6761, RFC 6762, RFC 8375).
 _PRIVATE = (

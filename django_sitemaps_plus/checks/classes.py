@@ -12,6 +12,7 @@ from inspect import getattr_static
 from types import CodeType, FunctionType
 from typing import Any
 
+from django.apps import apps
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.db import Error
@@ -308,6 +309,22 @@ def of_row(source: Any, model: Any, name: str, path: str) -> str:
         given = ", ".join([f'"{key}": {it}' for key, it in values.items()])
         value = f'reverse("{source.location.name}", kwargs={{{given}}})'
     return f"Write def {name}(self, obj): return {value}."
+
+
+def no_model(given: Any) -> CheckMessage:
+    """Return the error of what is no model, with the model that may be meant."""
+    hint = "Name the model class whose rows it lists, such as model = Product."
+    shown, labels = repr(given), [it._meta.label for it in apps.get_models()]
+    if isinstance(given, str):
+        name = given.rpartition(".")[2].lower()
+        same = [it for it in labels if it.rpartition(".")[2].lower() == name]
+        hint = f"Write model = {same[0]!r}." if same else suggest(given, labels, hint)
+    elif isinstance(given, type) and issubclass(given, Model):
+        shown = f"{given.__name__}, which is abstract"
+    elif is_model(kind := getattr(given, "model", type(given))):
+        shown = f"a {type(given).__name__} and no class"  # a queryset would be read
+        hint = f"Write model = {kind.__name__}."
+    return error(13, f"model is {shown}.", hint)
 
 
 def check_names(source: Source) -> Faults:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
+from difflib import SequenceMatcher
 from typing import Any
 
 from django.apps import apps
@@ -52,6 +53,11 @@ _SITES = f"{SETTING}['SITES']"
 _OF_CONTRIB = "contrib.sites"
 _FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
 
+# Settings are compared by their letters alone.
+_PLAIN = SETTING.replace("_", "")
+_ALIKE = 0.85
+_KEY_AS_NAME = re.compile("^SITEMAPS?_?PLUS_")
+
 # Names of sites become names of directories.
 _NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
@@ -86,9 +92,10 @@ def check_settings(**kwargs: Any) -> Faults:
 def _values() -> Faults:
     """Yield unknown keys, and values that cannot be right wherever it runs."""
     configured, known = get_settings(), AppSettings.keys()
+    yield from _misnamed(known)
     if configured.unknown is None:
         value = getattr(settings, SETTING)
-        hint = f"Use a dict with these keys: {', '.join(known)}."
+        hint = f"Write {SETTING} = {{'BASE_URL': 'https://shop.example'}}."
         yield error(2, f"{SETTING} is {value!r}, which is not a dict.", hint)
     for key in configured.unknown or ():
         hint = suggest(str(key).upper(), known, f"Keys: {', '.join(known)}.")
@@ -114,6 +121,23 @@ def _values() -> Faults:
     for code in [code for code in codes if code not in languages]:
         message = f"LANGUAGE_ORIGINS names {code!r}, which LANGUAGES lacks."
         yield error(53, message, f"Choose from {', '.join(map(repr, languages))}.")
+
+
+def _misnamed(known: Collection[str]) -> Faults:
+    """Yield settings of the project that look like this one, and that nothing reads."""
+    given: Any = getattr(settings, SETTING, {})
+    for name in [it for it in dir(settings) if it.isupper() and it != SETTING]:
+        plain, hint = name.removeprefix("DJANGO_"), ""
+        key = _KEY_AS_NAME.sub("", plain)
+        if key != plain and key in known:
+            values = given.values() if isinstance(given, Mapping) else ()
+            if getattr(settings, name) not in values:  # else the setting is made of it
+                hint = f"Write it into the dict, as {SETTING} = {{{key!r}: ...}}."
+        elif SequenceMatcher(None, plain.replace("_", ""), _PLAIN).ratio() > _ALIKE:
+            is_there = hasattr(settings, SETTING)
+            hint = f"{'Move its keys' if is_there else 'Rename it'} to {SETTING}."
+        if hint:
+            yield warning(55, f"The setting {name} has no effect.", hint)
 
 
 def _unusable_token() -> CheckMessage:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import timedelta
+from difflib import get_close_matches
+from importlib.util import find_spec
 from inspect import signature
 from operator import itemgetter
+from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from django.apps import apps
+from django.apps import AppConfig, apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections, models
@@ -45,6 +49,7 @@ from .classes import (
     check_names,
     check_values,
     instead,
+    no_model,
     of_row,
 )
 from .crawlers import explain_reverse, has_only_views_of_contrib, no_url, route_to
@@ -54,6 +59,27 @@ from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
 _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
+
+
+def _unread() -> Faults:
+    """Yield the modules with sources that nothing imports under their name."""
+    for app in apps.get_app_configs():
+        for name in _misnamed(app):
+            path = f"{app.name}.{name}"
+            spec = None if path in sys.modules else find_spec(path)
+            read = getattr(getattr(spec, "loader", None), "get_source", None)
+            if read is not None and "django_sitemaps_plus" in (read(path) or ""):
+                hint = f"Rename it to {app.name}.sitemaps, or import it there."
+                message = (
+                    f"Nothing imports the module {path}, and it registers sections."
+                )
+                yield warning(54, message, hint)
+
+
+def _misnamed(app: AppConfig) -> list[str]:
+    """Return the modules of an app whose name is almost ``sitemaps``."""
+    names = [it.name for it in iter_modules(getattr(app.module, "__path__", ()))]
+    return get_close_matches("sitemaps", {*names} - {"sitemaps"}, cutoff=0.8)
 
 
 @examining("the sections")
@@ -67,8 +93,8 @@ def check_sources(**kwargs: Any) -> Faults:
             if not app.name.startswith(_NOT_OF_USERS):
                 is_there = module_has_submodule(app.module, "sitemaps")
                 looked.append(f"{app.name}.sitemaps{'' if is_there else ' (missing)'}")
-                if module_has_submodule(app.module, "sitemap"):
-                    renames += f" Rename the module {app.name}.sitemap to sitemaps."
+                for name in _misnamed(app):
+                    renames += f" Rename the module {app.name}.{name} to sitemaps."
         yield warning(
             25,
             f"No section is registered. Looked for: {', '.join(looked)}.{renames}",
@@ -76,6 +102,8 @@ def check_sources(**kwargs: Any) -> Faults:
             "app.",
         )
         return
+    if getattr(apps.get_app_config("sitemaps_plus"), "discovers", False):
+        yield from examined(_unread(), "a module of an app")
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
             own: list[CheckMessage] = []
@@ -114,7 +142,7 @@ def _parts(source: Source) -> Faults:
         elif is_model(model := getattr(source, "model", None)):
             yield from _model_source(source)
         else:
-            yield _no_model(model)
+            yield no_model(model)
     elif not isinstance(source, SitemapSource):
         if type(source).entries is Source.entries:
             hint = "Write def entries(self, origin), which yields them."
@@ -152,22 +180,6 @@ def _views(source: ViewSource) -> Faults:
         example = repr(given) if isinstance(given, str) else '"home"'
         hint = f"Write views = [{example}]."
         yield error(33, f"views is {given!r}, not a list of names.", hint)
-
-
-def _no_model(given: Any) -> CheckMessage:
-    """Return the error of what is no model, with the model that may be meant."""
-    hint = "Name the model class whose rows it lists, such as model = Product."
-    shown, labels = repr(given), [it._meta.label for it in apps.get_models()]
-    if isinstance(given, str):
-        name = given.rpartition(".")[2].lower()
-        same = [it for it in labels if it.rpartition(".")[2].lower() == name]
-        hint = f"Write model = {same[0]!r}." if same else suggest(given, labels, hint)
-    elif isinstance(given, type) and issubclass(given, models.Model):
-        shown = f"{given.__name__}, which is abstract"
-    elif is_model(kind := getattr(given, "model", type(given))):
-        shown = f"a {type(given).__name__} and no class"  # a queryset would be read
-        hint = f"Write model = {kind.__name__}."
-    return error(13, f"model is {shown}.", hint)
 
 
 def _takes(source: Source, name: str, *arguments: str) -> Faults:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db import Error, connections, router
 from django.db.models import F, Model, QuerySet
@@ -28,6 +29,7 @@ from django_sitemaps_plus.sources import (
 )
 from django_sitemaps_plus.sources.compiling import (
     declared_methods,
+    images_of,
     is_expression,
     is_path,
 )
@@ -37,6 +39,7 @@ from django_sitemaps_plus.sources.conditions import (
     moments,
     unfollowed,
 )
+from django_sitemaps_plus.sources.images import lacks_media_url
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import (
@@ -124,15 +127,8 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
 def check_query(source: ModelSource) -> Faults:
     """Compile the query, since an expression shows its faults nowhere else."""
     with open_section(source, sample_site()).reading():
-        if (given := queryset_of(source)) is None:
-            yield error(23, "get_queryset() returns None.", "It lacks a return.")
-            return
-        if not pages_by_key(given):
-            yield unreadable(
-                f"get_queryset() returns a {type(given).__name__}. Its pages are key "
-                "ranges, so return a queryset of instances that is not sliced, "
-                "combined or distinct on fields, or use Source."
-            )
+        if not pages_by_key(given := queryset_of(source)):
+            yield _unpaged(given)
             return
         rows = listed_rows(source)
         if not (faults := [*_to_many(source, rows.query)]):
@@ -148,6 +144,12 @@ def check_query(source: ModelSource) -> Faults:
         yield unexamined(f"its query joins tables by {', '.join(sorted(kinds))}")
         return
     yield from _missing(source, page.query)
+    if lacks_media_url(images_of(source, rows, "https://example.com")):
+        message = (
+            f"its images are files of {source.images!r}, and MEDIA_URL is not set, "
+        )
+        hint = 'Set MEDIA_URL, as in MEDIA_URL = "/media/", and serve MEDIA_ROOT there.'
+        yield warning(36, f"{message}so their URLs lead nowhere.", hint)
     for table in dependencies.many_joins(page.query):
         if table in dependencies.many_joins(rows.query):
             subject, hint = "get_queryset()", "Add .distinct(), or filter by Exists()."
@@ -167,6 +169,17 @@ def check_query(source: ModelSource) -> Faults:
             "To list the latest of several rows, filter by "
             "~Exists(a newer row of the same), which takes a fifteenth of the time.",
         )
+
+
+def _unpaged(given: object) -> CheckMessage:
+    """Return the error of rows that cannot be read by key range."""
+    if given is None:
+        return error(23, "get_queryset() returns None.", "It lacks a return.")
+    return unreadable(
+        f"get_queryset() returns a {type(given).__name__}. Its pages are key ranges, "
+        "so return a queryset of instances that is not sliced, combined or distinct "
+        "on fields, or use Source."
+    )
 
 
 def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:

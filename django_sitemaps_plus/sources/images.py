@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files import File
+from django.core.files.storage import FileSystemStorage, InMemoryStorage
 from django.db.models import FileField, FilePathField, ForeignKey, QuerySet
 from django.db.models.expressions import Col
 from django.db.models.fields.files import FieldFile
@@ -127,6 +128,20 @@ class FileColumn(Column):
         texts = [before + name if name else "" for name in names]
         self.write_rows(odd, values, texts, problems)
         return texts
+
+
+def lacks_media_url(column: Column | None) -> bool:
+    """Return whether files of a column get URLs by a MEDIA_URL that is not set.
+
+    Django reads "" as the path of the project, where nothing serves them.
+    """
+    if not isinstance(column, FileColumn):
+        return False
+    storage: Any = column.field.storage
+    project: Any = settings
+    # The class of the default storage, which is a lazy object, is asked for so.
+    is_djangos = storage.__class__.url in (FileSystemStorage.url, InMemoryStorage.url)
+    return is_djangos and storage._base_url is None and not project._wrapped.MEDIA_URL
 
 
 def file_column(field: FileField, origin: str) -> FileColumn:

@@ -110,7 +110,15 @@ class TestSettings:
         ("given", "said"),
         [
             ({**BASE, "LIVE_MAX_ROW": 5}, "Did you mean 'LIVE_MAX_ROWS'?"),
-            ({"BASE_URL": "shop.example"}, "Did you mean 'https://shop.example'?"),
+            (None, "Write SITEMAPS_PLUS = {'BASE_URL': 'https://shop.example'}."),
+            *[
+                ({"BASE_URL": url}, "Did you mean 'https://shop.example'?")
+                for url in (
+                    *("shop.example", "//shop.example", "http:/shop.example"),
+                    *("https//shop.example", "htps://shop.example"),
+                    *("https:shop.example", " https://shop.example"),
+                )
+            ],
             (
                 {**BASE, "LEASE_SECONDS": True},
                 "SITEMAPS_PLUS['LEASE_SECONDS'] is True: it must be a whole number, "
@@ -122,6 +130,32 @@ class TestSettings:
         settings.SITEMAPS_PLUS = given
         message = check_settings()[0]
         assert said in f"{message.msg} {message.hint}"
+
+    @pytest.mark.parametrize(
+        ("name", "value", "said"),
+        [
+            ("SITEMAP_PLUS", {}, "Move its keys to SITEMAPS_PLUS."),
+            ("SITEMAPSPLUS", {}, "Move its keys to SITEMAPS_PLUS."),
+            ("DJANGO_SITEMAPS_PLUS", {}, "Move its keys to SITEMAPS_PLUS."),
+            ("SITEMAPS_PLUS_NOTIFY", True, "SITEMAPS_PLUS = {'NOTIFY': ...}."),
+            ("SITEMAPS_PLUS_BASE_URL", BASE["BASE_URL"], ""),
+            ("SITEMAPS_PLUS_COLOUR", "red", ""),
+            ("SITEMAPS", {}, ""),
+        ],
+    )
+    def test_a_setting_with_almost_its_name_is_named(self, settings, name, value, said):
+        """But none of which the right one is made."""
+        settings.CACHES, settings.SITEMAPS_PLUS = SHARED, BASE
+        setattr(settings, name, value)
+        found = check_settings()
+        assert ids(found) == ["W055"] * bool(said)
+        assert all(said in it.hint for it in found)
+
+    def test_one_alone_is_to_be_renamed(self, settings):
+        settings.CACHES, settings.SITEMAP_PLUS = SHARED, BASE
+        del settings.SITEMAPS_PLUS
+        assert ids(check_settings()) == ["W055", "E003"]
+        assert "Rename it to SITEMAPS_PLUS." in check_settings()[0].hint
 
     def test_a_secret_is_not_quoted(self, settings):
         settings.SITEMAPS_PLUS = {**BASE, "MONITORING_TOKEN": "it-is-secret"}

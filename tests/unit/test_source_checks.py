@@ -12,6 +12,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.core.files.storage import FileSystemStorage, InMemoryStorage
 from django.db import OperationalError, ProgrammingError, models
 from django.db.models import (
     Case,
@@ -187,6 +188,44 @@ def test_what_holds_no_images_is_named(path, remedy):
     found = messages_of(model=Reprint, images=path)
     assert ids(found) == ["W044"] * bool(remedy)
     assert all(remedy in it.hint for it in found)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_named"),
+    [
+        ({"model": Painting, "images": "photo"}, True),
+        ({"model": Painting, "images": models.F("photo")}, True),
+        ({"model": Gallery, "images": "photos__image"}, True),
+        ({"model": Painting, "images": lambda self, row: row.photo}, False),
+        ({"model": Painting, "images": ["/logo.png"]}, False),
+        ({"model": Painting}, False),
+    ],
+)
+def test_files_without_a_media_url_are_named(settings, attributes, is_named):
+    """W036: Django gives them URLs at the root of the site, where nothing is."""
+    assert "W036" not in ids_of(**attributes)
+    settings.MEDIA_URL = ""
+    assert ("W036" in ids_of(**attributes)) == is_named
+
+
+@pytest.mark.parametrize(
+    ("storage", "is_named"),
+    [
+        (FileSystemStorage(), True),
+        (InMemoryStorage(), True),
+        (FileSystemStorage(base_url="/files/"), False),
+        (FileSystemStorage(base_url="/"), False),
+        (type("Remote", (FileSystemStorage,), {"url": lambda *given: "/x"})(), False),
+    ],
+)
+def test_a_storage_with_urls_of_its_own_is_fine(
+    settings, monkeypatch, storage, is_named
+):
+    settings.MEDIA_URL = ""
+    field = Painting._meta.get_field("photo")
+    monkeypatch.setattr(field, "storage", storage)
+    found = ids_of(model=Painting, images="photo")
+    assert ("W036" in found) == is_named
 
 
 class Custom(Query):

@@ -19,7 +19,7 @@ SITEMAPS = "blog/sitemaps.py"
             SITEMAPS,
             "@reg",
             "register(Post())\n\n\n@reg",
-            "as in register('blog-posts')",
+            "as in register('blog-posts', PostSource)",
         ),
         (
             SITEMAPS,
@@ -56,6 +56,18 @@ def test_nothing_registered(project):
     built = project.manage("build_sitemaps")
     assert built.returncode == 1
     assert "CommandError: No section is registered" in built.stderr
+
+
+@pytest.mark.parametrize("name", ["sitemap", "site_maps"])
+def test_a_module_that_nothing_imports_is_named_beside_others(project, name):
+    """W054: but not what has no section, nor what something imports."""
+    text = (project.directory / SITEMAPS).read_text()
+    project.write(f"blog/{name}.py", "# Nothing of ours.")
+    assert warnings_of(project) == set()
+    project.write(f"blog/{name}.py", text.replace('"posts"', '"more"'))
+    assert warnings_of(project) == {"W054"}
+    project.write(SITEMAPS, f"import blog.{name}\n{text}")
+    assert warnings_of(project) == set()
 
 
 WRONG = """
@@ -115,6 +127,11 @@ ERRORS = {
     "languages": ("Posts, languages=['xx']", "E050"),
     "default": ("Posts, x_default=True", "E051"),
     "views": ("ViewSource, views=['hme']", "E021"),
+    "constant": ("Posts, priority=5", "E037"),
+    "text": ("Of, rows=lambda self: Post.objects.none(), priority='0.8'", "E022"),
+    "label": ("Posts, model='Post'", "E013"),
+    "column": ("Posts, lastmod=Post.updated", "E037"),
+    "no rows": ("Of, rows=lambda self: None", "E023"),
     "letters": ("ViewSource, views='home'", "E033"),
     "number": ("ViewSource, views=5", "E033"),
     "pair": ("ViewSource, views=[5]", "E033"),
