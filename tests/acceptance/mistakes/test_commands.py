@@ -72,7 +72,7 @@ SITUATIONS: dict[str, tuple[str, list[str], dict[str, tuple[str, str]]]] = {
         "",
         ["mysite/urls.py", f"    {INCLUDE},\n", ""],
         {
-            "index": ("'sitemaps_plus' is not a registered namespace", INCLUDE),
+            "index": ("The URLconf does not lead to the sitemaps", INCLUDE),
             "robots.txt": ("", ""),
         },
     ),
