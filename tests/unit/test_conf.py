@@ -167,7 +167,7 @@ class TestParseBaseUrl:
             ("", "Use scheme and host, such as 'https://shop.example'"),
             ("shop.example", r"URL\. Did you mean 'https://shop\.example'\?$"),
             ("//shop.example/a", r"Did you mean 'https://shop\.example/a'\?$"),
-            ("ftp://shop.example", "Use scheme and host"),
+            ("ftp://shop.example", r"Did you mean 'https://shop\.example'\?$"),
             (5, "Use scheme and host"),
             ("https://u:p@shop.example", "credentials in it. Use scheme and host"),
             (
