@@ -20,7 +20,7 @@ SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
 PYTEST := PYTHONDEVMODE=1 PYTHONMALLOC=pymalloc $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: help demo run serve worker beat engine test test-sqlite test-postgresql test-mysql \
-  test-reliability soak bench walks mutants lint docs messages clean
+  test-reliability soak bench walks mutants lint docs pictures messages clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
@@ -36,6 +36,7 @@ help:
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
 	@echo "make lint   format, style, types, layers, and limits of size"
 	@echo "make docs   build the documentation"
+	@echo "make pictures  draw the pictures of the README, with Chromium"
 	@echo "make messages  note new texts in the translations, and compile them"
 	@echo "make clean  remove all that was made, the environment and the data too"
 
@@ -158,6 +159,10 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/sphinx-build -n -W -q docs build/docs
 	@echo "The documentation is in build/docs/index.html"
+
+# Needs Chromium, and Playwright by the extra "browser".
+pictures: $(STAMP)
+	$(BIN)/python -m tests.acceptance.pictures
 
 # Without the date of the run, which would change each time.
 messages: DJANGO = ../$(BIN)/django-admin
