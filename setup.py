@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the package has a page of the documentation.
+"""Build with a page of the documentation, which pyproject.toml cannot name.
 
 ``sitemap_doctor --explain`` prints its entries, also where only a wheel is installed.
 """

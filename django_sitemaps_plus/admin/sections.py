@@ -33,6 +33,7 @@ from django_sitemaps_plus.diagnostics.conditions import plainly
 from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.publications import KEPT_CHANGES
 from django_sitemaps_plus.publishing.prune import removed_sections
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
@@ -138,7 +139,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         notes.append(_("All of its pages are being built anew."))
     if found.fault:
         words = _("It could not be built: %s")
-        if found.is_live:
+        if found.is_live and not found.pages:
             words = _("Its pages are not known: %s")
         notes.append(words % shortened(found.fault))
     elif not found.pages:
@@ -158,6 +159,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "section": name,
         "subtitle": name,
         "day": day.items(),
+        "is_day_cut": day.total() == KEPT_CHANGES,
         "form": form,
         "rate": history.rate,
         "notes": notes,

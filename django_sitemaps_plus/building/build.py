@@ -115,12 +115,12 @@ def _run(build: Build) -> BuildReport:
 def _begin(build: Build) -> list[OpenSection]:
     """Open the sections that have a plan, or get one, and mark what has changed."""
     take_origin(has_moved=build.move_origin)
-    planned, live = [], registry.live()
+    planned = []
     for name in build.names:
         section = open_section(name)
         with build.attempt(section):
-            if name in live:
-                _serve_live(build, name)
+            if section.source.live is True:
+                _leave_live(build, name)
                 continue
             plan_section(section)
             planned.append(section)
@@ -143,7 +143,7 @@ def _begin(build: Build) -> list[OpenSection]:
     return planned
 
 
-def _serve_live(build: Build, name: str) -> None:
+def _leave_live(build: Build, name: str) -> None:
     """Leave out a section whose source is live, without pages and faults from before.
 
     Where it cannot be served live, its pages stay as they are, and the report says why.
@@ -247,7 +247,10 @@ def _audit(build: Build, sections: list[OpenSection]) -> None:
 
 
 def _publish_index(build: Build) -> list[Page] | None:
-    """Publish the indexes; return their rows, None where they are served live."""
+    """Publish the indexes; return their rows.
+
+    None where they are served live, or where it is too early.
+    """
     pages: list[Page] = Page.objects.indexes(site=build.site.name)
     if registry.live():
         if any([it.built or it.error or it.attempts for it in pages]):
@@ -328,7 +331,7 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
         registry.get(name)
     live = [name for name in registry.live() if name in names]
     reports = []
-    for name in [name for name in names if name not in live]:
+    for name in [it for it in names if it not in live]:
         section, section_began = open_section(name), time.monotonic()
         report = SectionReport(section=name)
         own = {"site": section.site.name, "name": name}

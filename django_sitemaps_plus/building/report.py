@@ -86,9 +86,7 @@ class BuildReport:
     index_pages: int | None = None
     index_errors: list[str] = field(default_factory=list)  # why it is not up to date
     missing: list[str] = field(default_factory=list)  # not registered, but have pages
-    live: list[str] = field(
-        default_factory=list
-    )  # left out, since their source is live
+    live: list[str] = field(default_factory=list)  # left out: their source is live
     unfinished: list[str] = field(default_factory=list)  # had no time for all pages
     seconds: float = 0.0  # from begin to end
     is_dry_run: bool = False  # nothing was stored

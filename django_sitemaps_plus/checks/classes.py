@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
@@ -192,7 +192,8 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
     is_of_rows = isinstance(source, ModelSource) and is_model(model)
     for name in (*FIELDS, *_OF_ROWS) if is_of_rows else ():
         given = getattr_static(source, name)  # to ask the source would run it
-        if attribute := attribute_of(model, given):
+        attribute = attribute_of(model, given, type(source).__mro__)
+        if attribute:
             borrowed = True
             message = f"{name} is {model.__name__}.{attribute}, which needs a row."
             yield error(37, message, instead(source, name, attribute))
@@ -200,7 +201,9 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
         return False
 
     for name in () if isinstance(source, SitemapSource) else _FLAGS:
-        if not isinstance(value := getattr(source, name, False), bool):
+        value = getattr(source, name, False)
+        is_odd = isinstance(value, str) or callable(value)
+        if is_odd or (name == "live" and not isinstance(value, bool)):
             yield error(37, f"{name} is {value!r}.", f"Write {name} = True, or False.")
     if isinstance(source, DeclaredSource):
         yield from declared(_constants(source))
@@ -226,10 +229,15 @@ def _constants(source: DeclaredSource) -> Faults:
                 yield error(37, message, instead(source, name, value))
 
 
-def attribute_of(model: type[Model], value: object) -> str:
-    """Return the name of what a model has as a column, a method or a property."""
+def attribute_of(
+    model: type[Model], value: object, mixed: Collection[type] = ()
+) -> str:
+    """Return the name of what a model has as a column, a method or a property.
+
+    Classes that are mixed into another as well lend it nothing.
+    """
     if hasattr(type(value), "__get__"):
-        for owner in model.__mro__:
+        for owner in [it for it in model.__mro__ if it not in mixed]:
             for name, it in vars(owner).items():
                 if it is value:
                     return name
@@ -245,7 +253,10 @@ def instead(source: Source, name: str, value: Any) -> str:
     model, hint = getattr(source, "model", None), ""
     if is_model(model) and isinstance(value, str):
         hint = of_row(source, model, name, value)
-    return hint or _constant(name, value, text, model) or _FORMS.get(name, "")
+    form = _FORMS.get(name, "")
+    if not is_model(model):  # views have no fields
+        form = re.sub(r"^Name a .*?, or (\w)", lambda it: it[1].upper(), form)
+    return hint or _constant(name, value, text, model) or form
 
 
 def _constant(name: str, value: Any, text: str, model: Any) -> str:

@@ -125,17 +125,16 @@ def _values() -> Faults:
 
 def _misnamed(known: Collection[str]) -> Faults:
     """Yield settings of the project that look like this one, and that nothing reads."""
-    given: Any = getattr(settings, SETTING, {})
+    given: Any = getattr(settings, SETTING, ())
+    given = given if isinstance(given, Mapping) else ()
     for name in [it for it in dir(settings) if it.isupper() and it != SETTING]:
         plain, hint = name.removeprefix("DJANGO_"), ""
         key = _KEY_AS_NAME.sub("", plain)
-        if key != plain and key in known:
-            values = given.values() if isinstance(given, Mapping) else ()
-            if getattr(settings, name) not in values:  # else the setting is made of it
+        if key != plain:  # else the setting may be made of it
+            if key in known and key not in given:
                 hint = f"Write it into the dict, as {SETTING} = {{{key!r}: ...}}."
         elif SequenceMatcher(None, plain.replace("_", ""), _PLAIN).ratio() > _ALIKE:
-            is_there = hasattr(settings, SETTING)
-            hint = f"{'Move its keys' if is_there else 'Rename it'} to {SETTING}."
+            hint = f"{'Move its keys' if given else 'Rename it'} to {SETTING}."
         if hint:
             yield warning(55, f"The setting {name} has no effect.", hint)
 

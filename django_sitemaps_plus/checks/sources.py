@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -10,6 +11,7 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from inspect import signature
 from operator import itemgetter
+from pathlib import Path
 from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -18,7 +20,7 @@ from django.apps import AppConfig, apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections, models
-from django.urls import NoReverseMatch, get_script_prefix
+from django.urls import NoReverseMatch, get_resolver, get_script_prefix
 from django.utils.module_loading import module_has_submodule
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
@@ -58,17 +60,22 @@ from .languages import check_languages
 from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
+_REGISTERING = re.compile(
+    r"^from django_sitemaps_plus import .*\bregister\b", re.MULTILINE | re.DOTALL
+)
 _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
 
 
 def _unread() -> Faults:
     """Yield the modules with sources that nothing imports under their name."""
+    with suppress(Exception):  # another check reports it
+        get_resolver().url_patterns  # noqa: B018 - it may import them
     for app in apps.get_app_configs():
         for name in _misnamed(app):
             path = f"{app.name}.{name}"
             spec = None if path in sys.modules else find_spec(path)
             read = getattr(getattr(spec, "loader", None), "get_source", None)
-            if read is not None and "django_sitemaps_plus" in (read(path) or ""):
+            if read is not None and _REGISTERING.search(read(path) or ""):
                 hint = f"Rename it to {app.name}.sitemaps, or import it there."
                 message = (
                     f"Nothing imports the module {path}, and it registers sections."
@@ -77,9 +84,11 @@ def _unread() -> Faults:
 
 
 def _misnamed(app: AppConfig) -> list[str]:
-    """Return the modules of an app whose name is almost ``sitemaps``."""
+    """Return the modules of an app of the project with almost the name ``sitemaps``."""
+    if "site-packages" in Path(app.path).parts:
+        return []
     names = [it.name for it in iter_modules(getattr(app.module, "__path__", ()))]
-    return get_close_matches("sitemaps", {*names} - {"sitemaps"}, cutoff=0.8)
+    return get_close_matches("sitemaps", {*names} - {"sitemaps"}, cutoff=0.9)
 
 
 @examining("the sections")
@@ -156,7 +165,7 @@ def _pages(source: Source) -> Faults:
     is_number = isinstance(limit, int) and not isinstance(limit, bool)
     if not is_number or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, OverflowError):
             if not is_number and 1 <= (number := int(limit)) <= MAX_ENTRIES:
                 hint = f"Write limit = {number}. {hint}"
         yield error(11, f"limit is {limit!r}.", hint)
@@ -187,7 +196,7 @@ def _takes(source: Source, name: str, *arguments: str) -> Faults:
     method, fault = getattr(source, name), ""
     if not callable(method):
         fault = f"it is a {type(method).__name__}"
-    else:
+    elif isinstance(method, FunctionType | MethodType):
         try:
             taken = signature(method)
             taken.bind(

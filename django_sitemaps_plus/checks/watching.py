@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from itertools import chain, product
 from typing import Any
@@ -66,7 +66,7 @@ def check_watched(source: ModelSource) -> Faults:
     listed, watch = source.model, source.watch
     if not isinstance(watch, Mapping):
         hint = f"Give a dict of models, each with its path to {listed._meta.label}."
-        given = watch if isinstance(watch, Iterable) else [watch]
+        given = watch if isinstance(watch, list | tuple | set) else [watch]
         for model in [it for it in given if is_model(it)]:
             for name in _paths(model, listed)[:1]:
                 hint = f'Write watch = {{{model.__name__}: "{name}"}}.'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterator
+from operator import attrgetter
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -157,7 +158,10 @@ class PageReader(ModelReader):
             return path if path.startswith("/") else location
 
         getters = own_getters() | {"location": called(locate)}
-        getters["title"] = lambda urls: [page.title] * len(urls)
+        title = source.title
+        if isinstance(title, str):
+            title = attrgetter(title.replace("__", "."))
+        getters["title"] = lambda urls: [attempt(title, page)] * len(urls)
         lines = self._lines(getters, get_site().origin)
         for page in pages.defer_streamfields().specific().iterator(CHUNK_ROWS):
             urls = attempt(lambda it: list(it.get_sitemap_urls()), page)

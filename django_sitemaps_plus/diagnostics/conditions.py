@@ -145,14 +145,14 @@ def in_words(value: Any, field: Field[Any, Any]) -> str:
 def answers_of_engines(url: str, site: Site, *, is_gone: bool) -> dict[str, str]:
     """Return what each engine has answered about a URL, by its name.
 
-    A URL that is gone is on no page, so its last submission was of its removal.
+    A URL that is gone is on no page; the last submission may have been of its removal.
     """
     takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
     words = _("not submitted yet (a first build is not announced)")
     accepted = _("accepted at %s UTC")
     if is_gone:
         words = _("not submitted, since it is not listed")
-        accepted = _("its removal was accepted at %s UTC")
+        accepted = _("its last submission was accepted at %s UTC")
     found = dict.fromkeys(takers, words)
     for delivery in Delivery.objects.filter(site=site.name, wanted__gt=0).to([url]):
         if delivery.state == Delivery.State.SENT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -134,7 +135,7 @@ def explain_url(
         DatabaseError, InterfaceError: our own rows cannot be read.
     """
     url = with_scheme(url, site)
-    if url.startswith("/") or "://" not in url:
+    if url.startswith("/") or "://" not in re.split("[?#]", url)[0]:
         url = f"{site.origin}/{url.removeprefix('/')}"
     found = Explanation(url=encode_url(url))
     path = urlsplit(found.url).path
@@ -153,8 +154,12 @@ def explain_url(
         found.notes += [it for it in unread if it not in found.notes]
     if not found.listings and not found.rows and not found.notes:
         found.notes.append(where_it_leads(found.url, site))
+    # Engines know a URL as it is listed, or would be.
+    known = [it.url for it in found.listings]
+    known += [url for lead in found.rows for url in lead.urls]
+    told = found.url if found.url in known else [*known, found.url][0]
     is_gone = found.is_whole and not found.listings
-    found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
+    found.engines = answers_of_engines(told, site, is_gone=is_gone)
     return found
 
 
@@ -270,7 +275,9 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                 left_out = tally.left_out
                 reasons = [plainly(it.reason, is_whole=is_whole) for it in left_out]
         name, words = str(describe(row)), attempt(str, row)
-        if is_whole and isinstance(words, str) and words not in name:
+        spoken: Any = type(row).__str__
+        is_named = spoken is not Model.__str__ and isinstance(words, str)
+        if is_whole and is_named and words not in name:
             name = f"{name} ({words[:100]})"
         if shown is not None and not shown:
             with override(viewer.language):

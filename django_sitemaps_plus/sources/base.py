@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
+from inspect import getattr_static
 from operator import or_
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -44,8 +45,8 @@ class Source:
             engines have stopped reading.
         sites: names of the sites of ``SITES`` that have this section; None for all.
         live: whether it is always rendered on request, and so are the indexes: no
-            build makes pages of it, and one removes those from before. A section of
-            more than ``LIVE_MAX_ROWS`` rows is then absent, as the log says.
+            build makes pages of it, and the next removes those from before. A section
+            of more than ``LIVE_MAX_ROWS`` rows is then absent, as the log says.
         title: what the HTML site map shows of an entry: a method that takes what the
             other methods take (of a plain source, the :class:`Entry`), of rows also a
             field path or an expression. None for ``str()`` of an instance, else for
@@ -260,14 +261,11 @@ class ModelSource(DeclaredSource):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        given: dict[str, Any] = {
-            name: vars(cls).get(name) for name in ("model", "watch")
-        }
-        watch = given["watch"] if isinstance(given["watch"], Mapping) else {}
-        if isinstance(given["model"], str):
-            cls.model = _Named(given["model"])  # type: ignore[assignment]
-        if any([isinstance(model, str) for model in watch]):
-            cls.watch = _Named(watch)  # type: ignore[assignment]
+        for name in ("model", "watch"):
+            given = getattr_static(cls, name, None)
+            names = given if isinstance(given, Mapping) else [given]
+            if any([isinstance(it, str) for it in names]):
+                setattr(cls, name, _Named(given))
         own = cls.__mro__[: cls.__mro__.index(Source)]
         if cls.news is not None and not any("limit" in vars(it) for it in own):
             cls.limit = MAX_NEWS

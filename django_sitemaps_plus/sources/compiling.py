@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -161,9 +161,11 @@ def compile_lines(
                 f"{queryset.model._meta.label}, which would be listed once for each. "
                 'Name one value of them, such as Max("photos__taken").'
             )
+    raises = titles_in is None and source.on_error == "raise"
     if location is not None:
-        return columns, Lines({"": location}, fields, source.on_error == "raise")
-    return columns, language_lines(source, versions, getter, fields, site)
+        return columns, Lines({"": location}, fields, raises)
+    lines = language_lines(source, versions, getter, fields, site)
+    return columns, replace(lines, raises=raises)
 
 
 def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:

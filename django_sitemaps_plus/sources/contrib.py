@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import EmptyPage
 from django.db.models import Model, Q, QuerySet
+from django.utils.translation import override
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
@@ -288,11 +289,17 @@ class SitemapReader(Reader[SitemapSource]):
         return render
 
     def _title(self, item: Any) -> Any:
-        """Return what the sitemap's own method says, else the text of a row."""
+        """Return what the sitemap's own method says of an item, else the text of a row.
+
+        With languages, it comes with one of them.
+        """
+        if isinstance(item, tuple) and self.sitemap.i18n:
+            item, *_ = item
         title = getattr(self.sitemap, "title", None)
-        if callable(title):
-            return title(item)
-        return str(item) if isinstance(item, Model) else None
+        with override(self.titles_in):
+            if callable(title):
+                return title(item)
+            return str(item) if isinstance(item, Model) else None
 
 
 class OwnPagesReader(SitemapReader):

@@ -53,8 +53,8 @@ class Fields:
         if sitemap.i18n and sitemap.alternates and "alternates" not in methods:
             languages = _Languages(sitemap, origin)
             fields |= {"location": languages.path, "alternates": languages.alternates}
-        if title is not None:
-            fields["title"] = lambda row: title(row[0] if sitemap.i18n else row)
+        if title is not None:  # then nothing else is shown
+            fields = {"location": fields["location"], "title": title}
         self._asked = [*fields.values()]
         #: Callables that take the fields from rows.
         self.getters: dict[str, Getter] = {

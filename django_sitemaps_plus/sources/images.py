@@ -138,10 +138,12 @@ def lacks_media_url(column: Column | None) -> bool:
     if not isinstance(column, FileColumn):
         return False
     storage: Any = column.field.storage
-    project: Any = settings
     # The class of the default storage, which is a lazy object, is asked for so.
     is_djangos = storage.__class__.url in (FileSystemStorage.url, InMemoryStorage.url)
-    return is_djangos and storage._base_url is None and not project._wrapped.MEDIA_URL
+    project: Any = settings
+    # By the setting itself, which Django gives a slash.
+    is_unset = not project._wrapped.MEDIA_URL and storage.base_url == settings.MEDIA_URL
+    return is_unset and is_djangos and storage._base_url is None
 
 
 def file_column(field: FileField, origin: str) -> FileColumn:

@@ -26,7 +26,7 @@ CHUNK_ROWS = 500
 MAX_NAMED = 20
 
 #: Characters of a key that names a row, and of other texts on it.
-MAX_KEY = MAX_TEXT = 300
+MAX_TEXT = 300
 
 _REPEATED = ValueError(
     "its query repeats it. Add .distinct() to get_queryset(), or filter by Exists()"
@@ -163,7 +163,7 @@ def _reason(error: Exception) -> str:
         message = str(error)
     except Exception:  # noqa: BLE001 - the error's class is the user's code too
         message = "an error without words"
-    return f"{type(error).__name__}: {message}"[:300]
+    return f"{type(error).__name__}: {message}"[:MAX_TEXT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ def describe(row: Any) -> RowName:
 def named(kind: type[Any], pk: object) -> RowName:
     """Return the name of a row of a model."""
     words, key = f"{kind.__name__} {pk!r}"[:100], str(pk)
-    if not issubclass(kind, Model) or len(key) > MAX_KEY or printable(key) != key:
+    if not issubclass(kind, Model) or len(key) > MAX_TEXT or printable(key) != key:
         return RowName(words)
     return RowName(words, kind._meta.label, key)
 

@@ -223,7 +223,8 @@ class ViewReader(_DeclaredReader[ViewSource]):
             code: Values(location, location_column(site_in(code, site).origin))
             for code in languages
         }
-        return language_lines(self.source, versions, offered, lines.fields, site)
+        found = language_lines(self.source, versions, offered, lines.fields, site)
+        return replace(found, raises=lines.raises)
 
 
 def _declared(declared: Any) -> Getter:

@@ -46,7 +46,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Attributes that say how pages are cut and built, not what is in them.
 _IGNORED = {
     *("limit", "max_age", "on_error", "watch", "track_deletes", "announce_saves"),
-    *("sites", "site_path", "live"),
+    *("sites", "site_path", "live", "title"),
 }
 
 # Types of keys that come in an order of their own; a bound may be a key of several.

@@ -51,8 +51,7 @@ def is_read(section: str, using: str) -> bool:
         with contained():  # contrib.sites may be asked for the origin
             is_notified = notifies_engines()
             planned = Section.objects.planned().values_list("name", flat=True)
-            # The next build removes what a live section has of pages.
-            names = [section] if is_notified else {*planned}.difference(registry.live())
+            names = [section] if is_notified else list(planned)
     except Error:  # the database of the change may work: record too much
         add(section)
         return True

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from html import unescape
+from itertools import takewhile
+from time import monotonic
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
@@ -18,7 +20,7 @@ from django.shortcuts import render
 from django.utils.translation import get_language
 from django.views.decorators.http import conditional_page
 
-from django_sitemaps_plus.conf import in_force
+from django_sitemaps_plus.conf import get_settings, in_force
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.core.gzip import Document, inflate, write_document
@@ -26,6 +28,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import cache_key, live_plan, shared
 from django_sitemaps_plus.sites import get_site
@@ -39,8 +42,8 @@ logger = logging.getLogger(__name__)
 #: Links on one page for people.
 LINKS = 500
 
-#: Seconds for which the titles of a page are kept.
-TITLES_SECONDS = 600
+#: Seconds for which the titles of a page are kept, and for which they are read.
+TITLES_SECONDS, MAX_SECONDS = 600, 2
 
 _TITLE = re.compile(r"<loc>([^<]*)</loc><title>([^<]+)")
 _PAGE = re.compile(r"/sitemap-([^/]+)-([0-9]+)\.xml\Z")
@@ -117,12 +120,11 @@ def _titles(section: str, number: int, version: str | None) -> dict[str, str]:
     """Return the titles of a page by location; without those that cannot be read.
 
     No sitemap has them, so the source is read: once for a version of the page, within
-    TITLES_SECONDS.
+    TITLES_SECONDS, and for no longer than MAX_SECONDS.
     """
     language = get_language() or settings.LANGUAGE_CODE
 
     def render() -> Document | None:
-        opened = open_section(section)
         row = Page.objects.served(opened.site.name, section, number)
         if row is not None:
             bounds = KeyRange(row.low, row.high)
@@ -130,17 +132,26 @@ def _titles(section: str, number: int, version: str | None) -> dict[str, str]:
             bounds = plan.ranges[number - 1]
         else:
             return None
+        until = monotonic() + MAX_SECONDS
         with opened.reading():
             reader = opened.reader
-            if not reader.has_titles:
-                return None
             reader.titles_in, reader.max_entries = language, reader.hard_limit
             chunks = reader.chunks(bounds, Tally(section, most=0))
-            return write_document(chunk.encode() for chunk in chunks)
+            timely = takewhile(lambda chunk: monotonic() < until, chunks)
+            return write_document(chunk.encode() for chunk in timely)
 
+    if section not in registry:
+        return {}
     try:
-        key = cache_key("titles", section, number, get_site(), version, language)
-        document = shared(key, render, TITLES_SECONDS)
+        opened = open_section(section)
+        with opened.reading():
+            if not opened.reader.has_titles:
+                return {}
+        key = cache_key(
+            "titles", section, number, opened.site, opened.source, version, language
+        )
+        seconds = TITLES_SECONDS if get_settings().live_cache else 0
+        document = shared(key, render, seconds)
     except (SitemapsPlusError, LimitExceededError, Error) as error:
         logger.warning("No titles: %s", error, extra={"action": "titles_failed"})
         return {}

@@ -115,7 +115,7 @@ def watch(
     made: dict[str, float] = {}
     stamps: dict[Path, int] = {}
     with committing(site, count) as edits:
-        # It ends with the process that makes them.
+        # The thread ends with the process that makes them.
         threading.Thread(target=read_edits, args=(edits, made)).start()
         until = time.monotonic() + HANG + 5 * count
         while len(published) < count or not {*made} <= engine.accepted().keys():

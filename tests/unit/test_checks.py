@@ -153,7 +153,7 @@ class TestSettings:
 
     def test_one_alone_is_to_be_renamed(self, settings):
         settings.CACHES, settings.SITEMAP_PLUS = SHARED, BASE
-        del settings.SITEMAPS_PLUS
+        settings.SITEMAPS_PLUS = {}
         assert ids(check_settings()) == ["W055", "E003"]
         assert "Rename it to SITEMAPS_PLUS." in check_settings()[0].hint
 
@@ -874,6 +874,10 @@ class TestKeyFiles:
         asked.assert_not_called()
 
 
+#: Asks the package anew.
+uncached = examining.documentation.__wrapped__
+
+
 class TestExplained:
     """A hint ends with the command that prints the entry of its check."""
 
@@ -891,6 +895,7 @@ class TestExplained:
         package["Project-URL"] = "Source, https://code.example"
         package["Project-URL"] = f"Documentation, {url}"
         monkeypatch.setattr(examining, "metadata", lambda name: package)
+        monkeypatch.setattr(examining, "documentation", uncached)
         page = f"{url.rstrip('/')}/reference/checks.html#w013"
         hint = examining.warning(13, "Rows may depend.", "Declare it.").hint
         assert hint.endswith(f" --explain W013 or {page}")
@@ -898,6 +903,7 @@ class TestExplained:
     def test_a_checkout_that_is_not_installed_has_none(self, monkeypatch):
         missing = Mock(side_effect=PackageNotFoundError)
         monkeypatch.setattr(examining, "metadata", missing)
+        monkeypatch.setattr(examining, "documentation", uncached)
         hint = examining.warning(13, "Rows may depend.", "Declare it.").hint
         assert hint == "Declare it. See: manage.py sitemap_doctor --explain W013"
 

@@ -215,6 +215,7 @@ def test_files_without_a_media_url_are_named(settings, attributes, is_named):
         (InMemoryStorage(), True),
         (FileSystemStorage(base_url="/files/"), False),
         (FileSystemStorage(base_url="/"), False),
+        (type("Own", (FileSystemStorage,), {"base_url": "/cdn/"})(), False),
         (type("Remote", (FileSystemStorage,), {"url": lambda *given: "/x"})(), False),
     ],
 )

@@ -40,14 +40,17 @@ class Command(BaseCommand):
         words = "do what there is to do now, then end; as from cron"
         parser.add_argument("--once", action="store_true", help=words)
 
-    def handle(self, *, once: bool, verbosity: int, **options: Any) -> None:
+    def handle(
+        self, *, once: bool, verbosity: int, traceback: bool, **options: Any
+    ) -> None:
         """Run; a line for each build with something to say, and for each failure."""
         self.verbosity, self.shown_at = verbosity, time.monotonic()
         self.problems: dict[str, set[str]] = {}  # by site, as long as they last
         self.failures: list[str] = []
         show = self.show_build, self.show_delivery, self.show_failure
         runner = Runner(*show, progress=self.show_progress)
-        with ending(runner), output.shown_once(is_reported=bool(verbosity)):
+        is_reported = verbosity > 0 and not traceback
+        with ending(runner), output.shown_once(is_reported=is_reported):
             if not once:
                 self.say("Sitemaps are kept up to date. Ctrl+C ends it.")
                 runner.run()
@@ -90,9 +93,8 @@ class Command(BaseCommand):
         for words in problems:
             if words not in known:
                 self.show_failure(words)
-        if len(report.sections) + len(report.live) == len(
-            registry
-        ):  # a partial build knows no others
+        # A partial build knows no others.
+        if len(report.sections) + len(report.live) == len(registry):
             known.clear()
         known.update(problems)
 

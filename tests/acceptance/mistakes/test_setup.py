@@ -273,8 +273,8 @@ def test_urls_that_nothing_finds_are_one_sentence(project):
 
 def test_the_celery_guide_as_it_is(project):
     """Its three files: web processes know the broker, and workers the tasks."""
-    guide = (HOW_TO / "build-with-celery.md").read_text().replace("shop.", "mysite.")
-    blocks = re.findall(r"```python\n# shop/(\w+\.py)\n(.*?)```", guide, re.DOTALL)
+    guide = (HOW_TO / "build-with-celery.md").read_text().replace("config.", "mysite.")
+    blocks = re.findall(r"```python\n# config/(\w+\.py)\n(.*?)```", guide, re.DOTALL)
     assert [name for name, _ in blocks] == ["celery.py", "__init__.py", "settings.py"]
     for name, text in blocks:
         path = project.directory / "mysite" / name

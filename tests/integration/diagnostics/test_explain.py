@@ -615,7 +615,7 @@ def test_engines_have_what_they_answered(sections, products, configure):
     sections.unregister("products")
     found = explained().engines
     assert found["new"] == "not submitted, since it is not listed"
-    assert found["accepts"].startswith("its removal was accepted at 20")
+    assert found["accepts"].startswith("its last submission was accepted at 20")
 
 
 class TestCommand:

@@ -12,6 +12,7 @@ from django.core.checks import run_checks
 from django.db import connection
 from django.db.models.functions import Upper
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 from lxml import html
 
@@ -261,6 +262,29 @@ class Paged(Contrib):
         return super().get_urls(*args, **kwargs)
 
 
+class Spoken(Titled):
+    """A class whose titles are translated when they are asked for."""
+
+    def title(self, item: Product) -> str:
+        """Return a word."""
+        return gettext("Yes")
+
+
+class SpokenPages(Spoken, Paged):
+    """The same with its own pages."""
+
+
+class SpokenViews(Views):
+    """Views with translated titles."""
+
+    title = gettext_lazy("Yes")
+
+
+def fail(*args: Any) -> Any:
+    """Raise."""
+    raise RuntimeError("asked")
+
+
 class TestTitles:
     """People read names, where a source has them; no sitemap does."""
 
@@ -296,8 +320,44 @@ class TestTitles:
         assert titles(client)[0] == expected
         assert "title" not in client.get("/sitemap-named-1.xml").text
 
-    def test_they_are_read_once_for_a_version_of_a_page(self, sections, client):
+    @pytest.mark.parametrize("source", [Spoken, SpokenViews, SpokenPages])
+    def test_they_are_in_the_language_of_the_reader(
+        self, sections, settings, client, source
+    ):
+        settings.MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware"]
+        make_products(1)
+        sections.register("named", source)
+        for language, expected in (("de", "Ja"), ("fr", "Oui"), ("de", "Ja")):
+            client.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+            assert titles(client)[0] == expected
+
+    def test_one_that_raises_hides_no_other(self, sections, client):
+        """Also where a bad value of an entry stops the page."""
+        make_products(3)
+
+        def title(self: Any, obj: Product) -> str:
+            return {"product-00000": "One"}[obj.slug]
+
+        sections.register("named", limited(5, title=title, on_error="raise"))
+        assert titles(client) == ["One", "product-00001", "product-00002"]
+
+    def test_no_other_field_is_read(self, sections, client):
+        make_products(1)
+        build_of = {"lastmod": fail, "images": fail}
+        sections.register("named", type("It", (Titled,), build_of))
+        assert titles(client)[0] == "Product Name 100000"
+
+    def test_they_are_read_for_a_bounded_time(self, sections, client, monkeypatch):
+        make_products(2)
+        sections.register("named", limited(5, title="name"))
+        monkeypatch.setattr(f"{_link.__module__}.MAX_SECONDS", -1)
+        assert titles(client) == ["product-00000", "product-00001"]
+
+    def test_they_are_read_once_for_a_version_of_a_page(
+        self, sections, client, configure
+    ):
         """Also those of a page that is not the first."""
+        configure(LIVE_CACHE_SECONDS=60)
         make_products(4)
         sections.register("named", limited(2, title="name"))
         build()

@@ -48,7 +48,7 @@ def one_etag_for_every_encoding(etag, content, is_gzip):
     return etag(content, is_gzip=False)
 
 
-@mutant("conf:get_site", _HOSTS)
+@mutant("sites:get_site", _HOSTS)
 def origin_of_the_request(get_site, request=None):
     """The host of a request becomes the origin."""
     if request is None:

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import modify_settings, override_settings
 from redis import Redis
 
-from django_sitemaps_plus import conf
+from django_sitemaps_plus import sites
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change
 from tests.support.servers.chaos import ChaosProxy
@@ -118,7 +118,7 @@ def no_sites() -> Iterator[None]:
     """The origin is asked of contrib.sites, which has no table."""
     # Else engines are not notified of anything, as in any test.
     with (
-        mock.patch.object(conf, "is_test_run", return_value=False),
+        mock.patch.object(sites, "is_test_run", return_value=False),
         modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}),
         override_settings(SITE_ID=1),
         changed(BASE_URL=None, NOTIFY=None),
