@@ -60,9 +60,7 @@ from .languages import check_languages
 from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
-_REGISTERING = re.compile(
-    r"^from django_sitemaps_plus import .*\bregister\b", re.MULTILINE | re.DOTALL
-)
+_REGISTERING = re.compile(r"(?ms)^from django_sitemaps_plus import .*\bregister\b")
 _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
 
 
@@ -77,18 +75,16 @@ def _unread() -> Faults:
             read = getattr(getattr(spec, "loader", None), "get_source", None)
             if read is not None and _REGISTERING.search(read(path) or ""):
                 hint = f"Rename it to {app.name}.sitemaps, or import it there."
-                message = (
-                    f"Nothing imports the module {path}, and it registers sections."
-                )
-                yield warning(54, message, hint)
+                words = f"Nothing imports {path}, and it registers sections."
+                yield warning(54, words, hint)
 
 
 def _misnamed(app: AppConfig) -> list[str]:
     """Return the modules of an app of the project with almost the name ``sitemaps``."""
-    if "site-packages" in Path(app.path).parts:
-        return []
-    names = [it.name for it in iter_modules(getattr(app.module, "__path__", ()))]
-    return get_close_matches("sitemaps", {*names} - {"sitemaps"}, cutoff=0.9)
+    is_of_others = "site-packages" in Path(app.path).parts
+    found = () if is_of_others else iter_modules(getattr(app.module, "__path__", ()))
+    names = {it.name for it in found} - {"sitemaps"}
+    return get_close_matches("sitemaps", names, cutoff=0.9)
 
 
 @examining("the sections")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -135,7 +134,7 @@ def explain_url(
         DatabaseError, InterfaceError: our own rows cannot be read.
     """
     url = with_scheme(url, site)
-    if url.startswith("/") or "://" not in re.split("[?#]", url)[0]:
+    if url.startswith("/") or "://" not in url.partition("?")[0]:
         url = f"{site.origin}/{url.removeprefix('/')}"
     found = Explanation(url=encode_url(url))
     path = urlsplit(found.url).path
@@ -275,8 +274,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                 left_out = tally.left_out
                 reasons = [plainly(it.reason, is_whole=is_whole) for it in left_out]
         name, words = str(describe(row)), attempt(str, row)
-        spoken: Any = type(row).__str__
-        is_named = spoken is not Model.__str__ and isinstance(words, str)
+        is_named = isinstance(words, str) and words != Model.__str__(row)
         if is_whole and is_named and words not in name:
             name = f"{name} ({words[:100]})"
         if shown is not None and not shown:
