@@ -26,17 +26,17 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 30_050,
+    "lines of the package": 30_960,
     "files": 195,
     "most files in a folder": 21,
     "lines of the longest file": 399,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 313,
+    "functions called once": 323,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 198,
+    "private functions used once": 206,
     "private functions used once, % of all functions": 11.9,
-    "lines that are imports, %": 10.4,
+    "lines that are imports, %": 10.5,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 0,
@@ -45,8 +45,8 @@ LIMITS: dict[str, float] = {
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 394,
     "files that a build passes": 68,
-    "lines of tests and support": 54_050,
-    "lines of programs of tests": 9_230,
+    "lines of tests and support": 55_300,
+    "lines of programs of tests": 9_530,
 }
 
 #: A limit can be lowered when its figure is below this share of it.
