@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from inspect import signature
 from operator import itemgetter
-from pathlib import Path
 from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -81,9 +80,10 @@ def _unread() -> Faults:
 
 def _misnamed(app: AppConfig) -> list[str]:
     """Return the modules of an app of the project with almost the name ``sitemaps``."""
-    is_of_others = "site-packages" in Path(app.path).parts
-    found = () if is_of_others else iter_modules(getattr(app.module, "__path__", ()))
-    names = {it.name for it in found} - {"sitemaps"}
+    paths = list(getattr(app.module, "__path__", ()))
+    if any(["site-packages" in it for it in paths]):
+        return []
+    names = {it.name for it in iter_modules(paths)} - {"sitemaps"}
     return get_close_matches("sitemaps", names, cutoff=0.9)
 
 

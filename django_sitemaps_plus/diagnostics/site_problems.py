@@ -87,11 +87,6 @@ class Kind:
     title: str
     problems: Sequence[Problem]
 
-    @property
-    def count(self) -> int:
-        """How many things have one."""
-        return sum([it.count for it in self.problems])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteProblems:
@@ -129,10 +124,10 @@ def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
         audit = command_for("check_sitemaps", site, "--audit")
         parts = [it for kind in ("origin", "index", "section") for it in kinds[kind]]
         shown = {
+            "workers": (_("Workers"), kinds["worker"]),
             "sections": (_("Sections and index"), parts),
             "pages": (_("Pages that could not be built"), kinds["pages"]),
             "rows": (_("Rows and values left out"), [*left_out(site, sections, names)]),
-            "workers": (_("Workers"), kinds["worker"]),
             "engines": (_("Search engines"), kinds["engine"]),
             "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
         }
