@@ -79,7 +79,7 @@ class TestOverview:
         )
         assert "it would fall from" in row.inner_text()
         page.get_by_role("link", name="more").click()
-        page.get_by_role("heading", name="Search engines (4)").wait_for()
+        page.get_by_role("heading", name="Search engines (2)").wait_for()
         page.get_by_role("link", name="Gomīshān").first.click()
         page.wait_for_url("/admin/atlas/city/17/change/")
 

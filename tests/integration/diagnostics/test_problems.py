@@ -343,7 +343,10 @@ def test_it_is_bounded(sections, configure, django_assert_num_queries):
     [status] = read_dashboard(get_sites())
     with django_assert_num_queries(3):
         kinds = {it.name: it for it in read_problems(status, names).kinds}
-    assert (kinds["rows"].count, kinds["pages"].count) == (799_001, 799)
+    counts = [
+        sum([it.count for it in kinds[name].problems]) for name in ("rows", "pages")
+    ]
+    assert counts == [799_001, 799]
     assert len(kinds["pages"].problems[0].items) == 100
     groups = kinds["rows"].problems
     assert len(groups) == 50 + 2
