@@ -271,12 +271,13 @@ def _workers(site: Site) -> Findings:
     executor, workers = get_executor(), list[Worker]()
     with suppress(Error), contained():  # another probe says why
         workers = Worker.objects.seen()
-    for it in problems_of(SiteStatus(site=site, workers=workers)):
+    gone = problems_of(SiteStatus(site=site, workers=workers))
+    for it in gone:
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
     if there := [last_seen(it) for it in workers if it.is_there]:
         yield Finding("workers", True, "; ".join(there))
     if not executor.is_listening:
-        if not there:
+        if not there and not gone:
             yield Finding("workers", None, "none, so commands alone build and notify")
         return
     for fault, remedy in executor.schedule_faults():

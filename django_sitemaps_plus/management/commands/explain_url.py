@@ -54,9 +54,12 @@ class Command(SiteCommand):
             lines.append(f"It leads to {lead.row} of section {lead.section!r}.")
             if lead.reasons and answer.url not in lead.urls:
                 lines += [f"  Its URL is {url}" for url in lead.urls]
-            lines += [f"  Left out: {reason}." for reason in lead.reasons]
+            lines += [f"  Left out: {reason.rstrip('.')}." for reason in lead.reasons]
         lines += answer.notes
-        lines += [f"Engine {name}: {said}." for name, said in answer.engines.items()]
+        lines += [
+            f"Engine {name}: {said.rstrip('.')}."
+            for name, said in answer.engines.items()
+        ]
         self.stdout.write("\n".join(lines))
         if not answer.is_listed:
             raise CommandError(f"{answer.url} is not listed.")
