@@ -36,7 +36,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT, FigureQuerySet
-from django_sitemaps_plus.models.pages import damaged_pages
+from django_sitemaps_plus.models.pages import noted_pages
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
@@ -151,18 +151,22 @@ def _shown(pages: PageQuerySet) -> list[SectionPage]:
         When(hold=Hold.HELD, then=Value(PageState.HELD.value)),
         When(dirty & is_parked(), then=Value(PageState.PARKED.value)),
         When(dirty & ~Q(error=""), then=Value(PageState.FAILED.value)),
-        When(pk__in=damaged_pages(), then=Value(PageState.LOST.value)),
         When(claimed, then=Value(PageState.BUILDING.value)),
         When(dirty, then=Value(PageState.DIRTY.value)),
         default=Value(PageState.FRESH.value),
     )
     columns = ("number", "low", "entries", "skipped", "lastmod", "error", "attempts")
     others = {"rendered_at": F("checked_at"), "now": state}
-    values = pages.values(*columns, "published_at", **others)
-    return [
-        SectionPage(state=PageState(row.pop("now")), **row)
-        for row in values[: AT_ONCE + 1]
-    ]
+    found, noted = list[SectionPage](), noted_pages()
+    for row in pages.values("pk", *columns, "published_at", **others)[: AT_ONCE + 1]:
+        now, since = PageState(row.pop("now")), noted.get(row.pop("pk"))
+        is_mended = since is None or (
+            row["rendered_at"] and row["rendered_at"] >= since
+        )
+        if not is_mended and now in (PageState.FRESH, PageState.DIRTY):
+            now = PageState.LOST
+        found.append(SectionPage(state=now, **row))
+    return found
 
 
 def _live_pages(
