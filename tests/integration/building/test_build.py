@@ -734,11 +734,13 @@ class TestAlwaysLive:
     @pytest.fixture(autouse=True)
     def built(self, sections: Any, shop: Any) -> Any:
         """Publish products and news, and then deploy products that are live."""
+        RecordingEngine.clear()
         shop(25)
         sections.register("news", limited(50))
         build_and_relay()
         self.deploy(sections, limited(10, live=True))
-        return sections
+        yield sections
+        RecordingEngine.clear()
 
     def deploy(self, sections: Any, source: Any) -> None:
         """Give products another source, as of a process that has just begun."""
@@ -790,7 +792,6 @@ class TestAlwaysLive:
         """As a new section: nothing that it lists is announced."""
         build()
         configure(ENGINES={"one": ENGINE}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0)
-        RecordingEngine.clear()
         self.deploy(built, limited(10))
         assert build_and_relay().index_pages == 4
         notify_engines()
@@ -865,7 +866,6 @@ class TestAlwaysLive:
             known.forget()
         configure(ENGINES={"one": ENGINE}, NOTIFY=True, NOTIFY_DELAY_SECONDS=0)
         known.forget()
-        RecordingEngine.clear()
         row.save()
         assert section_status(get_site())[1].changes == 0
         build()
