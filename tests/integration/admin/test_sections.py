@@ -646,8 +646,7 @@ class TestChanges:
         assert {datetime.fromisoformat(it) for it in moments} == {NOW}
 
     def test_those_of_a_day_are_counted(self, products, admin_client):
-        now = timezone.now()
-        row = Section.objects.get(name="products")
+        now, row = timezone.now(), Section.objects.get(name="products")
         latest = [
             {"url": "a", "kind": kind, "engines": [], "at": at.isoformat()}
             for kind, at in (
