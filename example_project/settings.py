@@ -96,7 +96,7 @@ MEDIA_ROOT = VAR_DIR / "media"
 SITEMAPS_PLUS: dict[str, Any] = {
     "BASE_URL": env.str("BASE_URL", default="http://localhost:8000"),
     "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
-    # One version runs at a time here, so nothing is compared once more for another.
+    # No other version runs beside this one, so nothing is compared once more.
     "DEPLOY_SECONDS": 0,
 }
 

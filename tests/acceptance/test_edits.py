@@ -65,7 +65,7 @@ def crawl(site: Site) -> Crawl:
 
 
 def test_an_edit_renders_its_page_alone_long_after_the_first_plan(site: Site) -> None:
-    """One version is at work, so nothing is compared once more for another."""
+    """No other version is at work, so nothing is compared once more."""
     with closing(sqlite3.connect(site.directory / "db.sqlite3")) as rows:
         rows.executescript(LATER)
     edit = "from example_project.atlas.models import City; City.objects.first().save()"

@@ -137,7 +137,7 @@ class TestOutput:
         run("--full", "--strict")
 
     def test_strict_names_each_row_once_whichever_build_left_it_out(self, run):
-        """Those of this build, and those of pages that it does not render."""
+        """Rows of this build are named, and rows of pages that it does not render."""
         for number in (3, 14):
             row = Product.objects.get(slug=f"product-{number:05}")
             row.slug = f"no slug {number}"

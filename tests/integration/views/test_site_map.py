@@ -214,7 +214,7 @@ class WithMethods(ModelSource):
 
 
 class Views(ViewSource):
-    """One view."""
+    """A view."""
 
     views = ("home",)
 
@@ -224,7 +224,7 @@ class Views(ViewSource):
 
 
 class Given(Source):
-    """One entry, whose path is a number."""
+    """An entry, whose path is a number."""
 
     def entries(self, origin: str) -> Any:
         """Yield it."""
