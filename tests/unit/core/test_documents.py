@@ -311,7 +311,7 @@ class TestInflate:
 
 
 #: Documents of one test; there are nine of urlsets and one of indexes.
-BATCH = 1_000
+BATCH = 400
 SCHEMAS = Path(__file__).parents[3].parent / "shared" / "xsd"
 
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
