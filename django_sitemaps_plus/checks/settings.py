@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -127,8 +128,10 @@ def _misnamed(known: Collection[str]) -> Faults:
     """Yield settings of the project that look like this one, and that nothing reads."""
     given: Any = getattr(settings, SETTING, ())
     given = given if isinstance(given, Mapping) else ()
-    for name in [it for it in dir(settings) if it.isupper() and it != SETTING]:
-        plain, hint = name.removeprefix("DJANGO_"), ""
+    module = vars(sys.modules.get(settings.SETTINGS_MODULE or "", settings))
+    dicts = [name for name, value in module.items() if isinstance(value, dict)]
+    for name in sorted({*filter(str.isupper, dir(settings)), *dicts} - {SETTING}):
+        plain, hint = name.upper().removeprefix("DJANGO_"), ""
         key = _KEY_AS_NAME.sub("", plain)
         if key != plain:  # else the setting may be made of it
             if key in known and key not in given:

@@ -15,14 +15,14 @@ from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from django.apps import AppConfig, apps
+from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections, models
 from django.urls import NoReverseMatch, get_resolver, get_script_prefix
 from django.utils.module_loading import module_has_submodule
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, in_force
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -58,33 +58,36 @@ from .examining import Faults, declared, error, examined, examining, unreadable,
 from .languages import check_languages
 from .watching import check_query, check_watched
 
-_NOT_OF_USERS = ("django.", "django_sitemaps_plus")
 _REGISTERING = re.compile(r"(?ms)^from django_sitemaps_plus import .*\bregister\b")
 _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
 
 
-def _unread() -> Faults:
-    """Yield the modules with sources that nothing imports under their name."""
+def _unregistered() -> Faults:
+    """Yield the sources that no section has: nobody imports, or registers, them."""
     with suppress(Exception):  # another check reports it
         get_resolver().url_patterns  # noqa: B018 - it may import them
+    with in_force(None):
+        known = {type(source) for _, source in registry.items()}
     for app in apps.get_app_configs():
-        for name in _misnamed(app):
+        paths = list(getattr(app.module, "__path__", ()))
+        own = iter_modules([it for it in paths if "site-packages" not in it])
+        names = {it.name for it in own} - {"sitemaps"}
+        for name in get_close_matches("sitemaps", names, cutoff=0.9):
             path = f"{app.name}.{name}"
             spec = None if path in sys.modules else find_spec(path)
             read = getattr(getattr(spec, "loader", None), "get_source", None)
             if read is not None and _REGISTERING.search(read(path) or ""):
-                hint = f"Rename it to {app.name}.sitemaps, or import it there."
                 words = f"Nothing imports {path}, and it registers sections."
+                hint = f"Rename it to {app.name}.sitemaps, or import it there."
                 yield warning(54, words, hint)
 
-
-def _misnamed(app: AppConfig) -> list[str]:
-    """Return the modules of an app of the project with almost the name ``sitemaps``."""
-    paths = list(getattr(app.module, "__path__", ()))
-    if any(["site-packages" in it for it in paths]):
-        return []
-    names = {it.name for it in iter_modules(paths)} - {"sitemaps"}
-    return get_close_matches("sitemaps", names, cutoff=0.9)
+        module = sys.modules.get(path := f"{app.name}.sitemaps")
+        for name, kind in vars(module).items() if module else ():
+            is_own = isinstance(kind, type) and kind.__module__ == path
+            is_last = is_own and issubclass(kind, Source) and not kind.__subclasses__()
+            if is_last and kind not in known:
+                hint = "Write @register and the name of its section above it."
+                yield warning(56, f"No section has the source {path}.{name}.", hint)
 
 
 @examining("the sections")
@@ -93,22 +96,16 @@ def check_sources(**kwargs: Any) -> Faults:
     if not len(registry):
         if registry.unread or has_only_views_of_contrib():
             return
-        looked, renames = [], ""
+        looked = []
         for app in apps.get_app_configs():
-            if not app.name.startswith(_NOT_OF_USERS):
+            if not app.name.startswith(("django.", "django_sitemaps_plus")):
                 is_there = module_has_submodule(app.module, "sitemaps")
                 looked.append(f"{app.name}.sitemaps{'' if is_there else ' (missing)'}")
-                for name in _misnamed(app):
-                    renames += f" Rename the module {app.name}.{name} to sitemaps."
-        yield warning(
-            25,
-            f"No section is registered. Looked for: {', '.join(looked)}.{renames}",
-            'Write @register("pages") above a source in sitemaps.py of an installed '
-            "app.",
-        )
-        return
+        words = f"No section is registered. Looked for: {', '.join(looked)}."
+        hint = 'Write @register("pages") above a source in sitemaps.py of an app.'
+        yield warning(25, words, hint)
     if getattr(apps.get_app_config("sitemaps_plus"), "discovers", False):
-        yield from examined(_unread(), "a module of an app")
+        yield from examined(_unregistered(), "a module of an app")
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
             own: list[CheckMessage] = []

@@ -20,10 +20,7 @@ from tests.support.documents import read_index, read_urlset
 from tests.support.web import Answer
 
 Found = dict[str, str | None]
-
 CITIES, CITIES_IN_ALL, COUNTRIES = 34_006, 234_908, 252
-
-
 #: With SOAK set, all cities as well.
 SIZES = ["default", "all"] if "SOAK" in os.environ else ["default"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections
-from django.test import Client
+from django.db import connection, connections
+from django.test import Client, override_settings
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
@@ -120,6 +120,25 @@ def other_database(tmp_path: Path) -> Iterator[str]:
     yield alias
     connections[alias].close()
     del connections.settings[alias], connections[alias]
+
+
+@pytest.fixture
+def site_rows(settings: Any, configure: Any) -> Iterator[Any]:
+    """Have django.contrib.sites with two rows; return its model."""
+    installed = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+    with override_settings(INSTALLED_APPS=installed):
+        from django.contrib.sites.models import Site
+
+        with connection.schema_editor() as editor:
+            editor.create_model(Site)
+        Site.objects.clear_cache()
+        Site.objects.create(pk=1, domain="shop.example", name="Shop")
+        Site.objects.create(pk=2, domain="blog.example", name="Blog")
+        configure(BASE_URL="https://shop.example")
+        yield Site
+        Site.objects.clear_cache()
+        with connection.schema_editor() as editor:
+            editor.delete_model(Site)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 from django.conf import settings as django_settings
 from django.contrib.sitemaps import Sitemap
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.db.models import F
 from django.test import override_settings
 from django.utils import timezone
@@ -532,22 +531,9 @@ class TestNotifying:
 
 
 @pytest.fixture
-def contrib(settings: Any, configure: Any) -> Iterator[Any]:
-    """Have django.contrib.sites with the two sites as rows; return its model."""
-    installed = [*settings.INSTALLED_APPS, "django.contrib.sites"]
-    with override_settings(INSTALLED_APPS=installed):
-        from django.contrib.sites.models import Site
-
-        with connection.schema_editor() as editor:
-            editor.create_model(Site)
-        Site.objects.clear_cache()
-        Site.objects.create(pk=1, domain="shop.example", name="Shop")
-        Site.objects.create(pk=2, domain="blog.example", name="Blog")
-        configure(SITES="contrib.sites")
-        yield Site
-        Site.objects.clear_cache()
-        with connection.schema_editor() as editor:
-            editor.delete_model(Site)
+def contrib(site_rows: Any, configure: Any) -> Any:
+    configure(BASE_URL=None, SITES="contrib.sites")
+    return site_rows
 
 
 class TestContribSites:

@@ -66,9 +66,8 @@ FIRST_KEYS, LAST_KEY = range(30, 1_530, 30), 1_600
 STRETCH = 150
 
 #: Histories. SQLite has most of them; other databases order strings in their own ways.
-IS_SHORT = not IS_SOAK and connection.vendor != "sqlite"
-HISTORIES = 300 if IS_SOAK else 6 if IS_SHORT else 14
-KEYS = ["slug"] if IS_SHORT else ["pk", "slug"]
+KEYS = ["pk", "slug"] if IS_SOAK or connection.vendor == "sqlite" else ["slug"]
+HISTORIES = 300 if IS_SOAK else 7 * len(KEYS)
 
 #: Steps of a build within which it is killed.
 WITHIN = 150

@@ -44,8 +44,7 @@ TEMPLATES = [
 ROOT_URLCONF = "tests.support.urls"
 DATABASES = {"default": database_settings()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# The default takes 0.2 s a user, on purpose.
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # not slow
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 LANGUAGE_CODE = "en-us"

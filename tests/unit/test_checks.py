@@ -135,7 +135,6 @@ class TestSettings:
         ("name", "value", "said"),
         [
             ("SITEMAP_PLUS", {}, "Move its keys to SITEMAPS_PLUS."),
-            ("SITEMAPSPLUS", {}, "Move its keys to SITEMAPS_PLUS."),
             ("DJANGO_SITEMAPS_PLUS", {}, "Move its keys to SITEMAPS_PLUS."),
             ("SITEMAPS_PLUS_NOTIFY", True, "SITEMAPS_PLUS = {'NOTIFY': ...}."),
             ("SITEMAPS_PLUS_BASE_URL", BASE["BASE_URL"], ""),

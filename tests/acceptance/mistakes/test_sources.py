@@ -52,7 +52,7 @@ def test_nothing_registered(project):
     project.write("blog/sitemap.py", text)
     checked = project.manage("check")
     assert (checked.returncode, "W025" in checked.stderr) == (0, True)
-    assert "Rename the module blog.sitemap to sitemaps." in checked.stderr
+    assert "Rename it to blog.sitemaps" in checked.stderr
     built = project.manage("build_sitemaps")
     assert built.returncode == 1
     assert "CommandError: No section is registered" in built.stderr
@@ -68,6 +68,18 @@ def test_a_module_that_nothing_imports_is_named_beside_others(project, name):
     assert warnings_of(project) == {"W054"}
     project.write(SITEMAPS, f"import blog.{name}\n{text}")
     assert warnings_of(project) == set()
+
+
+def test_what_nothing_reads_is_named(project):
+    """W055, W056: but not the base of other sources."""
+    text = (project.directory / SITEMAPS).read_text()
+    text += "\nclass Base(ModelSource):\n    limit = 5\n"
+    project.write(SITEMAPS, text)
+    project.settings("sitemaps_plus = {'NOTIFY': False}")
+    assert warnings_of(project) == {"W055", "W056"}
+    more = "@register('more')\nclass More(Base):\n    model = Post"
+    project.write(SITEMAPS, f"{text}\n{more}")
+    assert warnings_of(project) == {"W055"}
 
 
 WRONG = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import chain
@@ -16,7 +16,7 @@ from django.contrib.sitemaps.views import sitemap as contrib_view
 from django.contrib.sites.requests import RequestSite
 from django.db import connection
 from django.db.models import QuerySet
-from django.test import RequestFactory, override_settings
+from django.test import RequestFactory
 from django.urls import path
 from django.utils import timezone
 
@@ -340,25 +340,6 @@ class Project:
         *urlpatterns,
         path("theirs-<section>.xml", drop_in.sitemap, {"sitemaps": sitemaps}),
     ]
-
-
-@pytest.fixture
-def site_rows(settings: Any, configure: Any) -> Iterator[Any]:
-    """Have django.contrib.sites with two rows; return its model."""
-    installed = [*settings.INSTALLED_APPS, "django.contrib.sites"]
-    with override_settings(INSTALLED_APPS=installed):
-        from django.contrib.sites.models import Site
-
-        with connection.schema_editor() as editor:
-            editor.create_model(Site)
-        Site.objects.clear_cache()
-        Site.objects.create(pk=1, domain="shop.example", name="Shop")
-        Site.objects.create(pk=2, domain="blog.example", name="Blog")
-        configure(BASE_URL=SHOP)
-        yield Site
-        Site.objects.clear_cache()
-        with connection.schema_editor() as editor:
-            editor.delete_model(Site)
 
 
 @pytest.fixture
