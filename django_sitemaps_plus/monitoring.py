@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -18,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 from django_sitemaps_plus.diagnostics.answers import look_now_and_then
 from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
-from django_sitemaps_plus.diagnostics.status import read_dashboard
+from django_sitemaps_plus.diagnostics.status import LATE, read_dashboard
 
 from .conf import get_settings
 from .exceptions import SitemapsPlusError
@@ -72,13 +71,13 @@ def _for_monitors(view: View) -> View:
 def health(request: HttpRequest) -> HttpResponse:
     """Answer 200 where nothing needs a person, else 503, with what does.
 
-    With ``max_age`` what waits for more seconds is a problem too. Django is asked for
-    the index at most once a minute; where that cannot be done, the state is unknown.
+    What waits for more than ``max_age`` seconds is a problem. Django is asked for the
+    index at most once a minute; where that cannot be done, the state is unknown.
     """
     sites, text = get_sites(request), request.GET.get("max_age")
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise BadRequest("max_age is not a number of seconds")
-    max_age = math.inf if text is None else int(text)
+    max_age = LATE if text is None else int(text)
     answers = look_now_and_then("health", *sites)
     ids, words, are_known, is_well = list[str](), list[str](), True, True
     for status in read_dashboard(sites):

@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, get_settings, in_force
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics.problems import (
     Problem,
     last_seen,
@@ -27,7 +27,6 @@ from django_sitemaps_plus.diagnostics.problems import (
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import (
-    LATE,
     SectionStatus,
     SiteStatus,
     read_dashboard,
@@ -105,15 +104,16 @@ def _state(request: HttpRequest) -> dict[str, Any]:
     sites, fault = known_sites(request)
     shown, found = [], list[tuple[Site, Problem]]()
     for status in read_dashboard(sites):
-        problems = problems_of(status, max_age=LATE, language=get_language())
+        problems = problems_of(status, language=get_language())
         found += [(status.site, it) for it in problems]
         own = defaultdict[tuple[bool, str], list[Problem]](list)
         for problem in problems:
             own[problem.id.startswith("engine_"), problem.subject].append(problem)
         values = read_trends(status.site).items()
         trends = {section: Trend(_("Entries"), it) for section, it in values}
+        origin = [it for it in problems if it.id == "origin_differs"]
         sections = [
-            SectionRow(it, own[False, it.section], trends.get(it.section))
+            SectionRow(it, origin + own[False, it.section], trends.get(it.section))
             for it in status.sections
         ]
         engines = [(it, own[True, it.engine]) for it in status.engines]
@@ -126,7 +126,11 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         verdicts = [
             Verdict(_("Django answers"), *answers, links[0]),
             Verdict(_("Complete"), *_complete(status, problems), "problems/"),
-            Verdict(_("Up to date"), *_fresh(status, problems), f"#sections-{name}"),
+            Verdict(
+                _("Up to date"),
+                *_fresh(status, problems, answers[0]),
+                f"#sections-{name}",
+            ),
             Verdict(_("Engines told"), *_told(status, problems), f"#engines-{name}"),
         ]
         steps = first_steps(status, answers, links) if status.is_live else []
@@ -166,7 +170,7 @@ def first_steps(
     steps = (  # each with its words if it is done, else its state and words
         (_("Sections"), names, "error", register),
         (_("Cron or workers"), seen, "unknown", build),
-        ("robots.txt", get_settings().robots is not None and " ", "unknown", line),
+        ("robots.txt", "", "unknown", line),  # nobody has asked for it
         (_("Search engines"), engines, "warning", engine),
         ("Google Search Console", has_report and " ", "unknown", submit),
     )
@@ -256,13 +260,16 @@ def _complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
     if dropped := sum([it.dropped for it in status.sections]):
         return "warning", _("Values that are left out: %s") % floatformat(dropped, "g")
     if live := [it.section for it in status.sections if it.live]:
-        words = _("Not known of sections that are served live: %s")
+        words = _("Never counted, since these sections are served live: %s")
         return "unknown", words % shortened(", ".join(live))
     return "ok", _("Every row that can be listed is listed")
 
 
-def _fresh(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    if found := _worst(problems, "section_overdue", "section_damaged"):
+def _fresh(
+    status: SiteStatus, problems: Sequence[Problem], answers: str
+) -> tuple[str, str]:
+    ids = ("section_overdue", "section_damaged", "section_unavailable")
+    if found := _worst(problems, "origin_", *ids):
         return found
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
         return "unknown", _("Not known, since builds fail: %s") % ", ".join(failed)
@@ -278,7 +285,8 @@ def _fresh(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     if not status.sections:
         return "unknown", _("No section is registered")
     if status.is_live:
-        return "ok", _("Served live, since nothing is built")
+        state = "ok" if answers == "ok" else "unknown"
+        return state, _("Served live, since nothing is built")
     return "ok", _("Nothing waits for a build")
 
 

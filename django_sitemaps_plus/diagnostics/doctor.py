@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from shlex import quote
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,12 +40,7 @@ from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sites import (
-    get_site,
-    is_public,
-    origin_setting,
-    silence_reason,
-)
+from django_sitemaps_plus.sites import get_site, is_public, origin_setting
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
@@ -52,7 +48,7 @@ from django_sitemaps_plus.storage.objects import list_objects
 from .advice import form_of
 from .answers import look, response_of
 from .problems import INCLUDED, last_seen, problems_of
-from .status import LATE, SectionStatus, SiteStatus, engine_status, section_status
+from .status import SectionStatus, SiteStatus, read_dashboard, section_status
 
 #: Files of a site that are read.
 MAX_FILES = 100
@@ -173,7 +169,8 @@ def _origin(site: Site) -> Findings:
 def _sections(site: Site) -> Findings:
     for status in section_status(owning_site()):
         name, quoted = f"section {status.section}", quote(status.section)
-        problems = problems_of(SiteStatus(site=site, sections=[status]))
+        # The probe of builds says what is late.
+        problems = problems_of(SiteStatus(site=site, sections=[status]), max_age=inf)
         for problem in problems:
             yield Finding(name, False, problem.message, problem.cure)
         if not problems:
@@ -290,27 +287,23 @@ def _workers(site: Site) -> Findings:
 
 
 def _builds(site: Site) -> Findings:
-    built = [it for it in section_status(site) if it.registered and not it.live]
-    if not built:
+    [status] = read_dashboard([site])
+    ids = ("section_overdue", "section_failed", "index_failed")
+    problems = [it for it in problems_of(status) if it.id in ids]
+    for it in problems:
+        ok = _mild(False) if it.id == "section_overdue" else False
+        yield Finding("builds", ok, f"{it.subject}: {it.message}", it.cure)
+    if not any(it.registered and not it.live for it in status.sections):
         yield Finding("builds", None, "none, so all is served live")
-        return
-    problems = problems_of(SiteStatus(site=site, sections=built), max_age=LATE)
-    late = [it for it in problems if it.id in ("section_overdue", "section_failed")]
-    text = "no section has waited for 25 hours"
-    if late:
-        text = f"{late[0].subject}: {late[0].message}"
-    remedy = "Run manage.py build_sitemaps from cron, or Celery's beat and workers."
-    yield Finding("builds", _mild(not late), text, remedy)
+    elif not problems:
+        yield Finding("builds", True, "no section has waited for 25 hours")
 
 
 def _engines(site: Site) -> Findings:
-    engines, silence = get_engines(), silence_reason()
-    sections = section_status(site)
-    for status in engine_status(site):
-        name = f"engine {status.engine}"
-        known = SiteStatus(
-            site=site, sections=sections, engines=[status], silence=silence
-        )
+    engines, [found] = get_engines(), read_dashboard([site])
+    silence = found.silence
+    for status in found.engines:
+        name, known = f"engine {status.engine}", replace(found, engines=[status])
         problems = [it for it in problems_of(known) if it.id.startswith("engine_")]
         for problem in problems:
             ok = False if problem.level == "error" else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from django_sitemaps_plus.sites import origin_setting
 
 from .answers import Answer
 from .requests import command_for, rebuilt
-from .status import EngineStatus, SectionStatus, SiteStatus, age_of
+from .status import LATE, EngineStatus, SectionStatus, SiteStatus, age_of
 
 #: The line by which a URLconf has the views of sitemaps.
 INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
@@ -77,7 +76,7 @@ class Problem:
 
 
 def problems_of(
-    status: SiteStatus, *, max_age: float = math.inf, language: str | None = "en"
+    status: SiteStatus, *, max_age: float = LATE, language: str | None = "en"
 ) -> list[Problem]:
     """Return the problems of a site, as all who show problems count them; by no query.
 

@@ -25,7 +25,7 @@ from .audit import read_findings
 from .conditions import plainly
 from .problems import INTERRUPTED, Item, Problem, problems_of, shortened
 from .requests import command_for, rebuilt
-from .status import LATE, SectionStatus, SiteStatus
+from .status import SectionStatus, SiteStatus
 
 #: Pages that could not be built, targets of an engine and findings of a rule that are
 #: named.
@@ -108,7 +108,7 @@ def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
     site, kinds = status.site, defaultdict[str, list[Problem]](list)
     with in_force(site):
         pages, findings = _failed_pages(site), read_findings(site) or {}
-        for problem in problems_of(status, max_age=LATE, language=get_language()):
+        for problem in problems_of(status, language=get_language()):
             if problem.id.startswith("pages_"):
                 problem = replace(problem, items=pages[problem.subject])
             elif problem.id == "engine_rejected":

@@ -6,7 +6,6 @@ from argparse import ArgumentTypeError
 from contextlib import suppress
 from dataclasses import asdict
 from json import dumps
-from math import inf
 from time import sleep
 from typing import Any
 
@@ -14,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser, no_translat
 from django.db import close_old_connections
 
 from django_sitemaps_plus.diagnostics.problems import problems_of, span
-from django_sitemaps_plus.diagnostics.status import age_of, read_dashboard
+from django_sitemaps_plus.diagnostics.status import LATE, age_of, read_dashboard
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -72,8 +71,10 @@ class Command(SiteCommand):
         parser.epilog = _MEANINGS
         add = parser.add_argument
         add("--json", action="store_true", help="print JSON only")
-        words = "exit with 1 if a change waits, or no build was made, for so long"
-        add("--max-age", type=int, metavar="SECONDS", help=words)
+        words = (
+            "exit with 1 if a change waits, or no build was made, for so long; 25 hours"
+        )
+        add("--max-age", type=int, default=LATE, metavar="SECONDS", help=words)
         words = "print again and again, every 2 or SECONDS seconds, until Ctrl-C"
         add("--watch", type=pause, nargs="?", const=2, metavar="SECONDS", help=words)
 
@@ -97,10 +98,10 @@ class Command(SiteCommand):
                 sleep(options["watch"])
 
     @no_translations
-    def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
+    def handle_site(self, *, json: bool, max_age: int, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
         [status] = read_dashboard([owning_site()])
-        problems = problems_of(status, max_age=inf if max_age is None else max_age)
+        problems = problems_of(status, max_age=max_age)
         answer = status.answer
         if json:
             report = {

@@ -24,6 +24,7 @@ from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics import doctor, requests
+from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.diagnostics.problems import Item, Problem, problems_of
 from django_sitemaps_plus.diagnostics.section_pages import read_pages
@@ -32,6 +33,7 @@ from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
+    Change,
     Delivery,
     EngineHost,
     Page,
@@ -390,8 +392,8 @@ def health_ids() -> set[str]:
     return ids
 
 
-def shown() -> list[str]:
-    """Return the overview and the page of problems, as HTML."""
+def visited() -> list[Any]:
+    """Return the answers for the overview and the page of problems."""
     client = Client()
     admin, _ = User.objects.get_or_create(
         username="admin", is_staff=True, is_superuser=True
@@ -399,18 +401,60 @@ def shown() -> list[str]:
     client.force_login(admin)
     names = ("changelist", "problems")
     pages = [reverse(f"admin:sitemaps_plus_dashboard_{name}") for name in names]
-    return [client.get(page).text for page in pages]
+    return [client.get(page) for page in pages]
+
+
+def shown() -> list[str]:
+    """Return the overview and the page of problems, as HTML."""
+    return [page.text for page in visited()]
+
+
+def verdicts() -> dict[str, tuple[str, str]]:
+    """Return the colour and words of each verdict, first step and section."""
+    [(_, found, steps, rows, *_)] = visited()[0].context["sites"]
+    states = {it.name: (it.state, it.words) for it in [*found, *steps]}
+    return states | {it.status.section: it.state for it in rows}
 
 
 def crosses() -> dict[str, str]:
-    """Return what the doctor says is wrong, by name."""
-    found = doctor.examine()
-    return {it.name: it.text for it in found if it.ok is False}
+    """Return what the doctor says is wrong, and what to do, by name."""
+    found = [it for it in doctor.examine() if it.ok is False]
+    return {it.name: f"{it.text} {it.remedy}" for it in found}
 
 
 def fail(self: Any) -> Any:
     """Be a queryset that cannot be made."""
     raise RuntimeError("its service is away")
+
+
+def fail_late(self: Any) -> Any:
+    """Be a queryset that PostgreSQL ends."""
+    raise OperationalError("canceling statement due to statement timeout")
+
+
+def wait_for_days() -> None:
+    """Have a change that has waited for longer than cron may take."""
+    days_ago = timezone.now() - timedelta(days=2)
+    Change.objects.create(section="products", kind="key", low="1", at=days_ago)
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("site")
+def test_a_change_that_waits_for_days_is_late_everywhere():
+    wait_for_days()
+    assert status_ids() == health_ids() == {"section_overdue"}
+    words = "The oldest change has waited for 2 days"
+    assert words in crosses()["builds"]
+    assert all(words in page for page in shown())
+
+
+@pytest.mark.usefixtures("site")
+def test_an_index_that_cannot_be_built_is_a_problem_everywhere():
+    index = Page.objects.filter(section__name=INDEX)
+    index.update(wanted=9, attempts=1, error="the disk is full")
+    assert status_ids() == health_ids() == {"index_failed"}
+    assert "the disk is full" in crosses()["builds"]
+    assert all("the disk is full" in page for page in shown())
 
 
 @pytest.mark.usefixtures("site")
@@ -431,6 +475,15 @@ class TestSources:
             assert "its service is away" in crosses()[f"section {name}"]
         for page in shown():
             assert page.count("its service is away") >= 2
+
+    def test_neither_workers_nor_cron_are_blamed_for_it(self, broken):
+        """Whatever waits meanwhile."""
+        wait_for_days()
+        assert status_ids() == health_ids() == {"section_failed"}
+        found = crosses()
+        assert "its service is away" in found["builds"]
+        assert "cron" not in f"{found}"
+        assert not any("cron job" in page for page in shown())
 
     @pytest.mark.database
     def test_since_it_began(self, broken):
@@ -501,22 +554,41 @@ def fail_row(self: Any, row: Any) -> Any:
 
 @pytest.mark.usefixtures("site")
 class TestLiveSections:
-    def test_one_that_raises_costs_the_index(self, sections, client):
+    @pytest.mark.parametrize(
+        ("fault", "words"),
+        [(fail, "its service is away"), (fail_late, "statement timeout")],
+    )
+    def test_one_that_raises_costs_the_index(self, sections, client, fault, words):
         """Crawlers get 503 for it, since it would list too little."""
         call_command("build_sitemaps", "products", live=True, verbosity=0)
-        sections.register("news", limited(10, get_queryset=fail))
+        sections.register("news", limited(10, get_queryset=fault))
         assert client.get("/sitemap.xml").status_code == 503
-        assert "its service is away" in crosses()["index"]
+        for name in ("index", "section news"):
+            assert words in crosses()[name]
         expected = {"index_unavailable", "section_unavailable"}
         assert status_ids() == health_ids() == expected
         for page in shown():
             assert "Django answers 503" in page
-            assert "its service is away" in page
+            assert words in page
+        assert verdicts()["Up to date"][0] == "error"
 
     def test_what_it_leaves_out_is_not_known(self, sections):
         assert "Every row that can be listed is listed" in shown()[0]
         sections.register("news", limited(10))
-        assert "Not known of sections that are served live: news" in shown()[0]
+        words = "Never counted, since these sections are served live: news"
+        assert verdicts()["Complete"] == ("unknown", words)
+
+    def test_what_nobody_has_asked_for_is_grey(self, configure):
+        """ROBOTS does not say that the URLconf has its view."""
+        configure(ROBOTS={})
+        call_command("build_sitemaps", "products", live=True, verbosity=0)
+        Section.objects.update(answer=None)
+        found = verdicts()
+        names = ("Django answers", "Up to date", "robots.txt")
+        assert [found[name][0] for name in names] == ["unknown"] * 3
+        look(get_site())
+        found = verdicts()
+        assert [found[name][0] for name in names] == ["ok", "ok", "unknown"]
 
 
 @pytest.mark.usefixtures("site")
@@ -631,6 +703,10 @@ class TestOrigins:
         assert client.get("/sitemap.xml").status_code == 503
         assert health_ids() == {"origin_differs"}
         assert all("were made for https://example.com" in page for page in shown())
+        found = verdicts()
+        for name in ("Django answers", "Complete", "Up to date", "products"):
+            assert found[name][0] == "error"
+        assert "belong to https://example.com" in crosses()["sections"]
         with pytest.raises(CommandError, match="belong to https:"):
             call_command("sitemap_status")
 
