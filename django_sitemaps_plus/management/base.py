@@ -13,6 +13,7 @@ from django.db import Error
 
 from django_sitemaps_plus.background.work import FAILURES
 from django_sitemaps_plus.conf import Site, get_settings, in_force
+from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_sites
@@ -86,6 +87,10 @@ class SiteCommand(BaseCommand):
     def handle_site(self, *args: Any, **options: Any) -> None:
         """Run for the site in force."""
         raise NotImplementedError
+
+    def write_lines(self, *lines: str) -> None:
+        """Write lines that have texts of rows, people or engines."""
+        self.stdout.write("\n".join(map(printable, lines)))
 
     def write_json(self, report: object) -> None:
         """Write a report for machines."""

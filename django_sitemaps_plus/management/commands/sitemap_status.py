@@ -127,7 +127,7 @@ class Command(SiteCommand):
                     if isinstance(feedback, dict):
                         feedback = {k: it for k, it in feedback.items() if k != HIGHEST}
                     words = dumps(feedback, ensure_ascii=False)
-                    self.stdout.write(f"{engine.engine} says of {feed}: {words}")
+                    self.write_lines(f"{engine.engine} says of {feed}: {words}")
         if any(problem.level == "error" for problem in problems):
             raise CommandError("\n".join(map(str, problems)))
         for problem in () if json else problems:

@@ -648,6 +648,14 @@ class TestCommand:
         row = f"Product {products[3].pk} (Name 99997)"
         assert first == f"It leads to {row} of section 'products'."
         assert second == "  Left out: published is No; it must be Yes."
+        Product.objects.filter(slug="product-00003").update(name="\u202eodd\x1b[2J")
+        exclude(products[3], by="\u202eada", note="sold \x1b[31mout")
+        with pytest.raises(CommandError):
+            call_command("explain_url", URL)
+        first, second, *_ = capsys.readouterr().out.splitlines()
+        assert first.endswith("(\\u202eodd\\x1b[2J) of section 'products'.")
+        assert "\\u202eada since" in second
+        assert second.endswith(": sold \\x1b[31mout.")
         with pytest.raises(CommandError, match="not listed"):
             call_command("explain_url", f"{ORIGIN}/products/product-00001")
         out = capsys.readouterr().out
