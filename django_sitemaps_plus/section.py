@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,11 @@ from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Reader, Source, reader_of, surroundings
+
+#: An error at a row of a model: its kind, the name of the model, and what has values.
+AT_ROW = re.compile(
+    r"(could not be read: \w+) \((?!row )(\w+)[ ,][^\u2069]*"  # a mark of shortened()
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -62,11 +68,12 @@ class OpenSection:
             if ends_work(error) or (isinstance(error, Error) and not is_well()):
                 raise
             name = f"section {self.name!r}" if self.name else repr(self.source)
-            notes = "".join([f" {note}" for note in getattr(error, "__notes__", ())])
-            words = printable(str(error).partition("\n")[0])
+            # The last note names a row; it comes first, so that no limit cuts it.
+            notes = reversed(getattr(error, "__notes__", ()))
+            kind = " ".join([type(error).__name__, *notes])
+            words = printable(f"{kind}: {error}".partition("\n")[0])
             raise SourceError(
-                f"{name} could not be read: {type(error).__name__}: {words}{notes}",
-                is_outage=is_outage(error),
+                f"{name} could not be read: {words}", is_outage=is_outage(error)
             ) from error
 
 

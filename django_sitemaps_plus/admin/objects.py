@@ -39,7 +39,15 @@ from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
 
 from .actions import allowed_actions, say_done
-from .pages import fields_shown, known_sites, named_objects, object_url, show, tabs
+from .pages import (
+    as_seen,
+    fields_shown,
+    known_sites,
+    named_objects,
+    object_url,
+    show,
+    tabs,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -107,9 +115,10 @@ class SitemapMixin(_MixinBase):
         is_part, [sites, fault] = "part" in request.GET, known_sites(request)
         request.current_app = self.admin_site.name
         fields = flatten_fieldsets(self.get_fieldsets(request, row))
+        say = partial(as_seen, request, self.admin_site)
         context: dict[str, Any] = {
             "answers": [
-                (site, *_answer(explain_object, row, site, lambda row: fields))
+                (site, *_answer(explain_object, row, site, lambda row: fields, say))
                 for site in sites
             ],
             "fault": fault,
@@ -138,17 +147,25 @@ def _may_lift(request: HttpRequest) -> bool:
 
 
 def _answer(
-    explain: Callable[..., Explanation], what: Any, site: Site, shown: Shown
+    explain: Callable[..., Explanation],
+    what: Any,
+    site: Site,
+    shown: Shown,
+    say: Callable[[str], str],
 ) -> tuple[Explanation | None, str]:
     """Return what there is to say of a row or a URL on a site, or why nothing is."""
     try:
         with in_force(site), contained():
-            return explain(what, site, shown), ""
+            found = explain(what, site, shown)
     except ValueError as error:
         return None, str(error)
     except Exception as error:
         logger.exception("It cannot be explained why a sitemap has it or not")
-        return None, in_one_line(error)
+        return None, say(in_one_line(error))
+    found.notes = list(map(say, found.notes))
+    for row in found.rows:
+        row.reasons = list(map(say, row.reasons))
+    return found, ""
 
 
 @require_safe
@@ -157,10 +174,11 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     sites, fault = known_sites(request)
     url = request.GET.get("url", "").strip()
     shown = partial(fields_shown, request, admin_site)
+    say = partial(as_seen, request, admin_site)
     own = [it for it in sites if site_at(with_scheme(url, it), it)] or sites[:1]
     explain = partial(explain_url, seconds=MAX_SECONDS)
     context = {
-        "answers": [(it, *_answer(explain, url, it, shown)) for it in own if url],
+        "answers": [(it, *_answer(explain, url, it, shown, say)) for it in own if url],
         "fault": fault,
         "asked": url,
         "subtitle": _("Is this URL listed?"),

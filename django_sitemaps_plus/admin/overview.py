@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
-from .pages import known_sites, named_objects, show
+from .pages import known_sites, named_objects, seen_problems, show
 from .sections import Trend, drawn
 
 
@@ -85,13 +85,21 @@ class SectionRow:
 @require_safe
 def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show every site with its sections and engines."""
-    return show(request, admin_site, "changelist", "overview.html", **_state(request))
+    return show(
+        request,
+        admin_site,
+        "changelist",
+        "overview.html",
+        **_state(request, admin_site),
+    )
 
 
 @require_safe
 def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Answer with the parts of the overview that move, as pieces of HTML."""
-    return show(request, admin_site, "changelist", "running.html", **_state(request))
+    return show(
+        request, admin_site, "changelist", "running.html", **_state(request, admin_site)
+    )
 
 
 def updating(done: int, planned: int) -> str:
@@ -100,11 +108,12 @@ def updating(done: int, planned: int) -> str:
     return _("Updating %(done)s of %(planned)s") % numbers
 
 
-def _state(request: HttpRequest) -> dict[str, Any]:
+def _state(request: HttpRequest, admin_site: AdminSite) -> dict[str, Any]:
     sites, fault = known_sites(request)
     shown, found = [], list[tuple[Site, Problem]]()
     for status in read_dashboard(sites):
-        problems = problems_of(status, language=get_language())
+        known = problems_of(status, language=get_language())
+        problems = seen_problems(request, admin_site, known)
         found += [(status.site, it) for it in problems]
         own = defaultdict[tuple[bool, str], list[Problem]](list)
         for problem in problems:
@@ -317,6 +326,11 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     names = partial(named_objects, request, admin_site)
     found = [read_problems(status, names) for status in statuses]
     audits = [read_audits(it.site) for it in found]
+    for it in found:
+        it.kinds = [
+            replace(kind, problems=seen_problems(request, admin_site, kind.problems))
+            for kind in it.kinds
+        ]
     kinds = [kind for it in found for kind in it.kinds]
     apart = ("rows", "findings")  # no monitor counts them
     context = {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,8 +23,10 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.diagnostics.problems import Problem
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
+from django_sitemaps_plus.section import AT_ROW
 from django_sitemaps_plus.sites import get_sites
 from django_sitemaps_plus.sources.conditions import as_keys
 
@@ -81,6 +86,38 @@ def may_view(
         return model_admin.has_view_or_change_permission(request, row)
     name = get_permission_codename("view", model._meta)
     return request.user.has_perm(f"{model._meta.app_label}.{name}")
+
+
+def as_seen(request: HttpRequest, admin_site: AdminSite, words: str) -> str:
+    """Return the words of an error as a user may see them.
+
+    An error at a row may have values of it: those who may not view the model see its
+    kind alone.
+    """
+
+    def seen(found: re.Match[str]) -> str:
+        models = [it for it in apps.get_models() if it.__name__ == found[2]]
+        is_seen = request.user.is_superuser
+        if models:
+            is_seen = all(may_view(request, admin_site, it) for it in models)
+        return found[0] if is_seen else found[1]
+
+    return AT_ROW.sub(seen, words)
+
+
+def seen_problems(
+    request: HttpRequest, admin_site: AdminSite, problems: Iterable[Problem]
+) -> list[Problem]:
+    """Return problems, and their items, as a user may see them."""
+    say = partial(as_seen, request, admin_site)
+    return [
+        replace(
+            problem,
+            message=say(problem.message),
+            items=[replace(it, words=say(it.words)) for it in problem.items],
+        )
+        for problem in problems
+    ]
 
 
 def object_url(

@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from io import StringIO
 from typing import Any, TypeAlias
 
@@ -42,7 +43,7 @@ from django_sitemaps_plus.sites import silence_reason
 from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
-from .pages import chosen_site, named_objects, show
+from .pages import as_seen, chosen_site, named_objects, show
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +125,8 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             section = open_section(name, site)
             with section.reading():
                 form = form_of(section.source)
-        pages = [(it, "") for it in found.pages]
+        say = partial(as_seen, request, admin_site)
+        pages = [(replace(it, error=say(it.error)), "") for it in found.pages]
         with suppress(NoReverseMatch):
             pages = [(it, page_url(name, it.number, site)) for it, _url in pages]
         result = None
@@ -141,7 +143,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         words = _("It could not be built: %s")
         if found.is_live and not found.pages:
             words = _("Its pages are not known: %s")
-        notes.append(words % shortened(found.fault))
+        notes.append(words % shortened(say(found.fault)))
     elif not found.pages:
         notes.append(_("There are no pages."))
     elif first and found.pages[0].number != first:

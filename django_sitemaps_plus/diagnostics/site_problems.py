@@ -88,7 +88,7 @@ class Kind:
     problems: Sequence[Problem]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SiteProblems:
     """The problems of a site that need a person."""
 

@@ -114,6 +114,38 @@ def test_objects_are_named_that_the_user_may_see(shown, publish, monkeypatch):
     assert all(it.cssselect("a") for it in items)
 
 
+@pytest.mark.parametrize("language", ["en", "he"])
+@pytest.mark.parametrize("is_built", [True, False])
+def test_an_error_at_a_row_is_told_who_may_view_it(
+    client, user, sections, settings, is_built, language
+):
+    """Others see its kind alone, on each page of the dashboard; as does a long text."""
+    settings.LANGUAGE_CODE = language
+    row = make_products(25)[20]
+    Product.objects.filter(pk=row.pk).update(name="secret")
+
+    def fail(self: Any, row: Product) -> Any:
+        if row.name == "secret":
+            raise ValueError(f"{row.name} {'long ' * 200}")
+        return row.get_absolute_url()
+
+    sections.register("products", limited(10, on_error="raise", location=fail))
+    if is_built:
+        build()
+    else:
+        assert client.get("/sitemap-products-3.xml").status_code == 503
+        look(get_site())
+    paths = ["", "problems/", "running/", "url/?url=/products/product-00020/"]
+    paths += ["section/?section=products"] if is_built else []
+    for rights in (["view_product"], []):
+        user("view_dashboard", *rights)
+        for path in paths:
+            page = client.get(f"/desk/sitemaps_plus/dashboard/{path}").text
+            assert "ValueError" in page, path
+            for words in (f"ValueError (Product {row.pk}, location): secret", "secret"):
+                assert (words in page) == bool(rights), path
+
+
 def test_objects_of_a_model_take_one_query(shown, publish):
     make_products(25)
     publish(limited(10, location=refused))

@@ -355,4 +355,4 @@ class TestVerifying:
         assert advice_on(source).suggestion is not None
         found = advice_on(source, verify=True)
         assert found.suggestion is None
-        assert "could not be read: ValueError: odd (Product " in found.problem
+        assert "could not be read: ValueError (Product " in found.problem

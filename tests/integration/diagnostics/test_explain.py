@@ -497,7 +497,7 @@ class TestErrors:
         raises = model_source(Product, location=odd, on_error="raise")
         sections.unregister("products")
         sections.register("products", raises)
-        assert any("ValueError: odd" in note for note in explained().notes)
+        assert any("location): odd" in note for note in explained().notes)
 
     def test_pages_of_a_source_that_fails(self, sections, products, monkeypatch):
         """So are the other sections."""
