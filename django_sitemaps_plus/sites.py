@@ -30,6 +30,7 @@ from .conf import (
     get_settings,
     in_force,
     is_test_run,
+    settings_name,
     site_in_force,
     until_settings_change,
 )
@@ -147,6 +148,15 @@ def origin_setting(site: Site) -> str:
     return "SITEMAPS_PLUS['BASE_URL']"
 
 
+def setting_name(key: str) -> str:
+    """Return the setting that decides for the site in force, as messages name it."""
+    given: Any = get_settings().sites
+    name = settings_name()
+    if name and isinstance(given[name], Mapping) and key in given[name]:
+        return f"{SETTING}['SITES'][{name!r}][{key!r}]"
+    return f"{SETTING}[{key!r}]"
+
+
 def _only_site(request: HttpRequest | None) -> Site:
     """Return the site of BASE_URL, else of contrib.sites, else of a request."""
     configured = get_settings()
@@ -202,9 +212,9 @@ def silence_reason() -> str:
     """Return why engines are not notified of changes of the site; "" if they are."""
     configured = get_settings()
     if not configured.engines:
-        return f"{SETTING}['ENGINES'] is empty"
+        return f"{setting_name('ENGINES')} is empty"
     if configured.notify is not None:
-        return "" if configured.notify else f"{SETTING}['NOTIFY'] is False"
+        return "" if configured.notify else f"{setting_name('NOTIFY')} is False"
     if settings.DEBUG:
         return "DEBUG is on"
     if is_test_run():

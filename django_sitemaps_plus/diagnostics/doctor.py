@@ -40,7 +40,7 @@ from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sites import get_site, is_public, origin_setting
+from django_sitemaps_plus.sites import get_site, is_public, origin_setting, setting_name
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
@@ -315,7 +315,7 @@ def _engines(site: Site) -> Findings:
                 text = f"its last request failed: {why.rstrip('.')}; {text}"
             if silence:
                 text += f"; it is not notified: {silence}"
-                remedy = "If it should be, set SITEMAPS_PLUS['NOTIFY'] to True."
+                remedy = f"If it should be, set {setting_name('NOTIFY')} to True."
             ok = None if silence or status.failing else True
             yield Finding(name, ok, text, remedy)
 
@@ -345,7 +345,7 @@ def _robots(site: Site) -> Findings:
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
         ok = ok or None  # a web server may have one of its own
-    remedy = f"Set SITEMAPS_PLUS['ROBOTS'] = {{}}, or write into your own: {line}"
+    remedy = f"Set {setting_name('ROBOTS')} = {{}}, or write into your own: {line}"
     yield Finding("robots.txt", ok, text, remedy)
 
 

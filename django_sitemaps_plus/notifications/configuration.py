@@ -15,6 +15,7 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 from django_sitemaps_plus.outages import log_once
+from django_sitemaps_plus.sites import setting_name
 
 from .base import Engine
 from .http.addresses import parse_endpoint
@@ -100,7 +101,7 @@ def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
     if not isinstance(configured, Mapping):
         form = f"{{'indexnow': {{'BACKEND': '{__package__}.IndexNow', 'OPTIONS': "
         form += "{'key': ...}}}"
-        fault = f"{conf.SETTING}['ENGINES'] is not a dict. Write it as {form}."
+        fault = f"{setting_name('ENGINES')} is not a dict. Write it as {form}."
         return {"": EngineFault(fault)}
     engines = dict[Any, ConfiguredEngine]()
     for name, given in configured.items():
@@ -116,7 +117,7 @@ def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
 
 def _made(name: Any, configured: Any) -> Engine:
     """Return an engine; raise nothing but an EngineFault, which loses its frames."""
-    where = f"{conf.SETTING}['ENGINES'][{name!r}]"
+    where = f"{setting_name('ENGINES')}[{name!r}]"
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
         words = f"a name must be a string of 1 to {MAX_NAME} characters."
         raise EngineFault(f"{where}: {words}")
@@ -184,7 +185,7 @@ def bad_option(
     """Return the error of an option; the remedy follows the words "must be"."""
     # The value is not quoted, since any option may hold a secret.
     text = f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
-    text += f"Set it in {conf.SETTING}['ENGINES']."
+    text += f"Set it in {setting_name('ENGINES')}."
     return _OptionError(text, option, is_secret=is_secret)
 
 

@@ -17,7 +17,6 @@ from django.http import Http404, HttpRequest
 from django.urls import NoReverseMatch
 
 from django_sitemaps_plus.conf import (
-    SETTING,
     Site,
     get_settings,
     settings_name,
@@ -29,15 +28,13 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url, index_urls
-from django_sitemaps_plus.sites import get_site
+from django_sitemaps_plus.sites import get_site, setting_name
 
 logger = logging.getLogger(__name__)
 
 #: Keys of the setting, and of each of its RULES.
 KEYS = ("RULES", "EXTRA", "SITEMAPS")
 RULE_KEYS = ("USER_AGENT", "ALLOW", "DISALLOW", "CRAWL_DELAY")
-
-_ROBOTS = f"{SETTING}['ROBOTS']"
 
 #: The indexes of each site when its rows could be read last; those of the only site
 #: also under None.
@@ -94,10 +91,11 @@ def robots_records() -> Records:
 @until_settings_change
 def _records(site: str) -> Records:
     given, reader = get_settings().robots, _Reader()
-    values = reader.keys(_ROBOTS, {} if given is None else given, KEYS)
+    where = setting_name("ROBOTS")
+    values = reader.keys(where, {} if given is None else given, KEYS)
     groups = []
     for number, rule in enumerate(_listed(values.get("RULES", ()))):
-        place = f"{_ROBOTS}['RULES'][{number}]"
+        place = f"{where}['RULES'][{number}]"
         own = {"USER_AGENT": "*", **reader.keys(place, rule, RULE_KEYS)}
         agents = reader.each(place, own, "USER_AGENT", robots.agent)
         if not agents:
@@ -113,8 +111,8 @@ def _records(site: str) -> Records:
             )
             groups.append(group)
 
-    extra = reader.each(_ROBOTS, values, "EXTRA", robots.extra_line)
-    sitemaps = reader.each(_ROBOTS, values, "SITEMAPS", robots.sitemap_url)
+    extra = reader.each(where, values, "EXTRA", robots.extra_line)
+    sitemaps = reader.each(where, values, "SITEMAPS", robots.sitemap_url)
     for fault in reader.faults:
         logger.error("%s", fault, extra={"action": "robots_fault"})
     usable = tuple(groups) or (robots.Group(),)

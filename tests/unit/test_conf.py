@@ -17,7 +17,9 @@ from django_sitemaps_plus.conf import AppSettings, Site, get_settings, in_force
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.site_urls import has_feed, stylesheet_url
 from django_sitemaps_plus.sites import (
+    for_each,
     get_site,
+    get_sites,
     is_public,
     notifies_engines,
     parse_base_url,
@@ -104,6 +106,14 @@ class TestNotifiesEngines:
         assert notifies_engines() is (reason == "")
         if reason is not None:
             assert silence_reason().endswith(reason)
+
+    def test_the_setting_of_the_site_is_named_that_decides(self, settings):
+        sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("one", "two")}
+        sites["one"] |= {"NOTIFY": False, "ROBOTS": 5}
+        settings.SITEMAPS_PLUS = {**PUBLIC, "SITES": sites, "NOTIFY": False}
+        own = "SITEMAPS_PLUS['SITES']['one']['NOTIFY'] is False"
+        expected = [own, "SITEMAPS_PLUS['NOTIFY'] is False"]
+        assert for_each(get_sites(), silence_reason) == expected
 
     def test_in_tests_it_takes_force(self, settings):
         """Django's runner and pytest-django set up a test environment."""

@@ -59,7 +59,8 @@ def check_scope(url: str, base: str) -> None:
     """Raise Fault unless a sitemap at a URL, the base, may list another URL."""
     own, other = urlsplit(base), urlsplit(url)
     directory = own.path.rpartition("/")[0] + "/"
-    code, words = "", f"{url} is not on {own.scheme}://{own.netloc}: compare BASE_URL"
+    code, words = "", f"{url} is not on {own.scheme}://{own.netloc}"
+    words += ": compare the site's address"
     if other.netloc.removeprefix("www.") != own.netloc.removeprefix("www."):
         code = "loc-host"
     elif other.netloc != own.netloc:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus import conf, sites
 from django_sitemaps_plus.conf import in_force
-from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.problems import problems_of, span
 from django_sitemaps_plus.diagnostics.status import (
     EngineStatus,
     SiteStatus,
@@ -164,13 +164,13 @@ def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
     """Return the engines to notify; refuse a choice of URLs that they do not take."""
     engines = dispatch.chosen_engines(names)
     if not engines:
-        none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
+        none = f"No engines: {sites.setting_name('ENGINES')} is empty."
         raise CommandError(next(map(str, broken_engines()), none))
     if reason := sites.silence_reason():
         raise CommandError(
-            f"Engines are not notified: {reason}. SITEMAPS_PLUS['NOTIFY'] = True "
-            "forces it. What changed until now is not submitted later: edit and build "
-            "again, or name URLs."
+            f"Engines are not notified: {reason}. {sites.setting_name('NOTIFY')} = "
+            "True forces it. What changed until now is not submitted later: edit and "
+            "build again, or name URLs."
         )
     deaf = [engine.name for engine in engines if engine.takes is not Takes.URLS]
     # Others may be deaf, unless they are named for these URLs.
@@ -226,7 +226,7 @@ def _closing(report: DeliveryReport, engines: list[EngineStatus]) -> str:
         why = f"; the last request to {' and '.join(failing)} failed"
     elif count == sum(engine.resting for engine in engines):
         seconds = conf.get_settings().notify_interval_seconds
-        why = f", since a URL is submitted again after {seconds:,} s at the earliest "
+        why = f", since a URL is submitted again after {span(seconds)} at the earliest "
         why += "(NOTIFY_INTERVAL_SECONDS)"
     at = at if timezone.is_naive(at) else timezone.localtime(at)
     closing += f" {count:,} wait{pluralize(count, 's,')}{why}."

@@ -12,7 +12,7 @@ from django_sitemaps_plus.notifications.base import Batch, Engine
 from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
 from django_sitemaps_plus.notifications.http import accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
-from django_sitemaps_plus.sites import site_at
+from django_sitemaps_plus.sites import origin_setting, site_at
 
 #: Passes URLs on to all participating engines.
 ENDPOINT = "https://api.indexnow.org/indexnow"
@@ -73,7 +73,8 @@ class IndexNow(Engine):
         if answer.status == 422:
             raise EngineRefused(
                 f"It answered 422: the URLs are not on {batch.host}, or the key is not "
-                "for it. Check that BASE_URL is the public address. "
+                f"for it. Check that {origin_setting(batch.site)} is the public "
+                "address. "
                 f"{answer.text}".strip()
             )
         if answer.status == 429 and answer.retry_after is None:

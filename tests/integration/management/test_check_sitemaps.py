@@ -204,7 +204,7 @@ class TestServer:
             with pytest.raises(BlockingIOError):
                 other.accept()
         assert problem["rule"] == "loc-host"
-        assert "compare BASE_URL" in problem["message"]
+        assert "compare the site's address" in problem["message"]
 
     def test_redirects_are_not_followed(self, server, answers):
         location = f"{server.url}sitemap.xml"

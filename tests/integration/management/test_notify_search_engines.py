@@ -301,7 +301,7 @@ class TestEnd:
         assert (report["sent"], report["engines"][0]["waiting"]) == (0, 1)
         assert (
             "0 accepted in 0 requests. 1 waits, since a URL is submitted again after "
-            "600 s at the earliest (NOTIFY_INTERVAL_SECONDS). The next is due at 2"
+            "10 minutes at the earliest (NOTIFY_INTERVAL_SECONDS). The next is due at 2"
         ) in run(URL)
 
     def test_an_engine_that_another_process_tells(self, run, engines):
