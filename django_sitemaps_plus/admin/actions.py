@@ -76,8 +76,7 @@ _QUESTIONS = {
     ),
     "submit": _("Every engine that takes URLs is notified of these."),
 }
-BUILD, NOTIFY = "build_sitemaps", "notify_search_engines"
-AUDIT = "check_sitemaps"
+BUILD, NOTIFY, AUDIT = "build_sitemaps", "notify_search_engines", "check_sitemaps"
 _TABLE: dict[str, tuple[str, str, Any, Callable[..., bool], str]] = {
     "refresh": ("refresh_sections", "section", _("Update"), requests.refresh, BUILD),
     "rebuild": ("rebuild_sections", "section", _("Rebuild"), requests.rebuild, BUILD),
@@ -159,7 +158,6 @@ def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
         if name == "release":
             context["search"] = losing(target, site)
         if form is not None:
-            context["obstacle"] = ""
             if reason := silence_reason():
                 context["obstacle"] = _("Engines are not notified: %s") % reason
             elif not any(it.takes is Takes.URLS for it in get_engines().values()):
@@ -209,11 +207,10 @@ def _do(
     say_done(request, shortened(what), command)
     with override(None):  # as Django logs: in English, whoever reads it
         noted = f"{action.label}: {name} ({site.origin})"
+    kind = ContentType.objects.get_for_model(Dashboard, for_concrete_model=False)
     LogEntry.objects.create(
         user_id=user.pk,
-        content_type_id=ContentType.objects.get_for_model(
-            Dashboard, for_concrete_model=False
-        ).pk,
+        content_type_id=kind.pk,
         object_id=f"{site.name}/{target}",
         object_repr=(target or site.origin)[:200],
         action_flag=CHANGE,

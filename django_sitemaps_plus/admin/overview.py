@@ -320,7 +320,6 @@ def _told(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
 @require_safe
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
-
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)
     names = partial(named_objects, request, admin_site)

@@ -287,6 +287,13 @@ def test_a_button_that_has_the_focus_stays(visit, site):
     page.clock.fast_forward(6_000)
     page.locator(".sitemaps-verdicts").wait_for()
     assert page.evaluate("document.activeElement.innerText") == "Rebuild"
+    page.keyboard.press("Escape")
+    page.get_by_role("region", name="Sections").focus()
+    page.evaluate("document.querySelector('[data-part=tables] h2').remove()")
+    page.evaluate("document.querySelector('[data-part=running]').innerHTML = ''")
+    page.clock.fast_forward(6_000)
+    page.locator(".sitemaps-verdicts").wait_for()
+    assert page.evaluate("document.activeElement.ariaLabel") == "Sections"
 
 
 def test_escape_closes_a_menu(visit):

@@ -390,6 +390,7 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
     shown = client.get(DASHBOARD).text
     assert f"{cell}\N{EN DASH}" in shown
     assert "First steps" in shown
+    assert '<details id="steps-default"' in shown  # by which a refresh knows it
     assert "Cron or workers" in shown
     assert "start a worker" not in shown
     configure(EXECUTOR=f"{__name__}.Listening")

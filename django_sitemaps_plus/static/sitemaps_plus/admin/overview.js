@@ -10,11 +10,11 @@
   let seen = Date.now();
   let away = false;
 
-  // A part that somebody is using stays: a button, a menu, a selection.
+  // A part that somebody is using stays: the focus, a menu, a selection.
   const isUsed = (part) => {
     const selection = document.getSelection();
     return (
-      part.querySelector(":is(a, button, summary, input):focus") !== null ||
+      part.contains(document.activeElement) ||
       part.querySelector(".sitemaps-menu[open]") !== null ||
       (!selection.isCollapsed && selection.containsNode(part, true))
     );
@@ -24,6 +24,10 @@
     const part = document.querySelector(`[data-part="${fresh.dataset.part}"]`);
     // Each answer has a token of its own, though nothing else may have changed.
     for (const it of fresh.querySelectorAll(TOKEN)) it.setAttribute("value", token);
+    // What somebody has opened, or closed, stays so.
+    for (const { id, open } of part.querySelectorAll("details[id]")) {
+      fresh.querySelector(`[id="${id}"]`)?.toggleAttribute("open", open);
+    }
     if (part.isEqualNode(fresh)) return true;
     if (isUsed(part)) return false;
     part.replaceWith(fresh);
