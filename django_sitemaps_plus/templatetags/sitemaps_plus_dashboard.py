@@ -11,6 +11,7 @@ from django.template import Context
 from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.html import format_html
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
@@ -44,6 +45,12 @@ def age(moment: datetime | None) -> str:
     if timezone.now() - moment < timedelta(minutes=1):
         return _("just now")
     return timesince(moment, time_strings=_AGO, depth=1)
+
+
+@register.filter
+def bdi(name: object) -> str:
+    """Return a name as HTML that keeps its direction, also within a translation."""
+    return format_html("<bdi>{}</bdi>", name)
 
 
 @register.filter

@@ -132,6 +132,22 @@ def test_hebrew_is_read_from_right_to_left(show, section):
     assert page.xpath("//*[@class='sitemaps-error']/bdi[contains(., 'it broke')]")
 
 
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("", "th[@scope='row']/bdi[. = 'one']"),
+        (PATHS["section"], "div[@class='breadcrumbs']/bdi[. = 'products']"),
+        (PATHS["entries"], "p/a/bdi[. = 'products']"),
+        (PATHS["url"], "p/bdi[. = 'products']"),
+        ("url/?url=/products/product-00001", "p/bdi[contains(., 'product-00001')]"),
+    ],
+)
+def test_names_have_a_direction_of_their_own(show, products, path, place):
+    """Also within sentences."""
+    exclude(products[0], by="bob")
+    assert show(DASHBOARD + path, "he").xpath(f"//{place}")
+
+
 def test_reasons_are_in_the_language_of_the_reader(products, settings, capsys):
     """Rendering has the language of the settings; what commands say stays English."""
     product = products[3]
