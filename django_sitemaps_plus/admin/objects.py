@@ -13,7 +13,7 @@ from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -25,18 +25,14 @@ from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods, require_safe
 
 from django_sitemaps_plus.conf import Site, in_force
-from django_sitemaps_plus.diagnostics.explain import (
-    Explanation,
-    Shown,
-    explain_object,
-    explain_url,
-)
+from django_sitemaps_plus.diagnostics import explain
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
+from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import bdi
 
 from .actions import allowed_actions, say_done
 from .pages import (
@@ -56,7 +52,6 @@ if TYPE_CHECKING:
     _MixinBase = admin.ModelAdmin[Any]
 else:
     _Admin, _MixinBase = admin.ModelAdmin, object
-
 
 #: Seconds for which pages are searched for a URL.
 MAX_SECONDS = 5
@@ -118,7 +113,12 @@ class SitemapMixin(_MixinBase):
         say = partial(as_seen, request, self.admin_site)
         context: dict[str, Any] = {
             "answers": [
-                (site, *_answer(explain_object, row, site, lambda row: fields, say))
+                (
+                    site,
+                    *_answer(
+                        explain.explain_object, row, site, lambda row: fields, say
+                    ),
+                )
                 for site in sites
             ],
             "fault": fault,
@@ -147,24 +147,25 @@ def _may_lift(request: HttpRequest) -> bool:
 
 
 def _answer(
-    explain: Callable[..., Explanation],
+    ask: Callable[..., Any],
     what: Any,
     site: Site,
-    shown: Shown,
+    shown: explain.Shown,
     say: Callable[[str], str],
-) -> tuple[Explanation | None, str]:
+) -> tuple[Any, str]:
     """Return what there is to say of a row or a URL on a site, or why nothing is."""
     try:
         with in_force(site), contained():
-            found = explain(what, site, shown)
+            found = ask(what, site, shown)
     except ValueError as error:
         return None, str(error)
     except Exception as error:
         logger.exception("It cannot be explained why a sitemap has it or not")
         return None, say(in_one_line(error))
-    found.notes = list(map(say, found.notes))
-    for row in found.rows:
-        row.reasons = list(map(say, row.reasons))
+    if isinstance(found, explain.Explanation):
+        found.notes = list(map(say, found.notes))
+        for row in found.rows:
+            row.reasons = list(map(say, row.reasons))
     return found, ""
 
 
@@ -176,9 +177,9 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     shown = partial(fields_shown, request, admin_site)
     say = partial(as_seen, request, admin_site)
     own = [it for it in sites if site_at(with_scheme(url, it), it)] or sites[:1]
-    explain = partial(explain_url, seconds=MAX_SECONDS)
+    ask = partial(explain.explain_url, seconds=MAX_SECONDS)
     context = {
-        "answers": [(it, *_answer(explain, url, it, shown, say)) for it in own if url],
+        "answers": [(it, *_answer(ask, url, it, shown, say)) for it in own if url],
         "fault": fault,
         "asked": url,
         "subtitle": _("Is this URL listed?"),
@@ -229,6 +230,7 @@ class ExclusionAdmin(_Admin):
     list_display_links = None
     list_filter = ("model",)
     search_fields = ("key", "note", "by")
+    search_help_text = gettext_lazy("Key, reason, user, or the URL of the object")
     ordering = ("-at", "-pk")
 
     def changelist_view(
@@ -240,6 +242,20 @@ class ExclusionAdmin(_Admin):
             "tabs": tabs(request, self.admin_site),
         }
         return super().changelist_view(request, context | (extra_context or {}))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Exclusion], search_term: str
+    ) -> tuple[QuerySet[Exclusion], bool]:
+        """Find exclusions also by the URL, or the path, of their objects."""
+        rows, has_twice = super().get_search_results(request, queryset, search_term)
+        if "/" in search_term:
+            shown = partial(fields_shown, request, self.admin_site)
+            for site in known_sites(request)[0]:
+                keys, _fault = _answer(
+                    explain.exclusions_at, search_term, site, shown, str
+                )
+                rows |= queryset.filter(pk__in=keys or ())
+        return rows, has_twice
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Name the objects of the rows shown that the user may see: a query a model."""
@@ -253,7 +269,7 @@ class ExclusionAdmin(_Admin):
     def object_link(self, exclusion: Exclusion) -> str:
         """Return the name of the object with a link to its page; else its key."""
         name, url = getattr(exclusion, "found", ("", ""))
-        name = name or str(exclusion)
+        name = bdi(name or str(exclusion))
         return format_html('<a href="{}">{}</a>', url, name) if url else name
 
     def has_add_permission(

@@ -12,7 +12,7 @@ from itertools import islice, product, zip_longest
 from operator import attrgetter
 from time import perf_counter
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from django.core.exceptions import FieldError, ValidationError
 from django.db.models import Model, QuerySet
@@ -25,10 +25,12 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
+from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
-from django_sitemaps_plus.sites import site_at
+from django_sitemaps_plus.site_urls import with_scheme
+from django_sitemaps_plus.sites import own_sites, site_at
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
@@ -219,6 +221,30 @@ def as_model_source(source: Source) -> ModelSource | None:
     if not isinstance(reader, SitemapReader) or reader.key_space() is None:
         return None
     return _Rows(reader.sitemap)
+
+
+def forms_of(url: str, site: Site) -> tuple[list[str], list[str]]:
+    """Return a URL, or that of a path, with those much like it; and those of the site.
+
+    Either all of them are of the site, or none.
+    """
+    url = with_scheme(url.strip(), site)
+    if url.startswith("/") or "://" not in url.partition("?")[0]:
+        url = f"{site.origin}/{url.removeprefix('/')}"
+    url = encode_url(url)
+    path = urlsplit(url).path
+    bare = path.rstrip("/")
+    paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
+    origins = [it.origin for it in own_sites(site)]
+    if _host_of(url) not in map(_host_of, origins):
+        return [url], []
+    meant = [origin + it for origin in origins for it in paths]
+    forms = list(dict.fromkeys([url, *meant]))
+    return forms, forms
+
+
+def _host_of(url: str) -> str:
+    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def rows_at(source: Source, rows: ModelSource, urls: Iterable[str]) -> list[Any]:

@@ -11,7 +11,6 @@ from datetime import datetime, tzinfo
 from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import quote, unquote, urlsplit
 
 from django.db.models import Model
 from django.utils import timezone
@@ -21,7 +20,6 @@ from django.utils.translation import gettext as _
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core import entry_lines
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.core.xml import escape
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import Exclusion, Page, Section
@@ -29,8 +27,6 @@ from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.site_urls import with_scheme
-from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources import ModelSource, Source, Tally
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.conditions import unmet
@@ -41,7 +37,7 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 from django_sitemaps_plus.tracking.schedule import is_due
 
-from .advice import as_model_source, rows_at, where_it_leads
+from .advice import as_model_source, forms_of, rows_at, where_it_leads
 from .conditions import answers_of_engines, plainly, reasons_of
 from .requests import command_for
 
@@ -133,19 +129,8 @@ def explain_url(
         ValueError: it is not a URL.
         DatabaseError, InterfaceError: our own rows cannot be read.
     """
-    url = with_scheme(url, site)
-    if url.startswith("/") or "://" not in url.partition("?")[0]:
-        url = f"{site.origin}/{url.removeprefix('/')}"
-    found = Explanation(url=encode_url(url))
-    path = urlsplit(found.url).path
-    bare = path.rstrip("/")
-    paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
-    origins = [it.origin for it in own_sites(site)]
-    if _host_of(found.url) not in map(_host_of, origins):
-        origins = []
-    meant = [origin + it for origin in origins for it in paths]
-    forms = list(dict.fromkeys([found.url, *meant]))
-    find = partial(rows_at, urls=forms if origins else ())
+    forms, urls = forms_of(url, site)
+    found, find = Explanation(url=forms[0]), partial(rows_at, urls=urls)
     viewer, unread = Viewer.current(shown, seconds), list[str]()
     for name in registry:
         _add(found, open_section(name, site), find, forms, viewer, unread)
@@ -162,8 +147,22 @@ def explain_url(
     return found
 
 
-def _host_of(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+def exclusions_at(url: str, site: Site, shown: Shown) -> set[int]:
+    """Return the keys of exclusions of the rows that a URL or a path leads to.
+
+    Those of rows that may not be seen are not among them.
+    """
+    found, urls = set[int](), forms_of(url, site)[1]
+    for name in registry:
+        section, rows = open_section(name, site), list[Any]()
+        with suppress(BuildError, LimitExceededError), section.reading():
+            if model := as_model_source(section.source):
+                rows = rows_at(section.source, model, urls)
+        for row in rows:
+            fields = shown(row)
+            if fields is None or fields:
+                found.update(Exclusion.objects.of_row(row).values_list("pk", flat=True))
+    return found
 
 
 def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explanation:

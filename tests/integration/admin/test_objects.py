@@ -89,6 +89,9 @@ class TestPanel:
         answer = client.get(panel_of(products[12]))
         found = html.fromstring(answer.content.decode())
         assert found.cssselect("li > a")[0].get("href") == product_urls([12])[0]
+        whole = html.fromstring(client.get(panel_of(products[12], "")).content.decode())
+        [name] = whole.cssselect(".breadcrumbs bdi")
+        assert name.text == str(products[12])
         link = found.cssselect("dd a")[0]
         assert link.text_content() == "products 2"
         assert link.get("href").endswith("?site=default&section=products&number=2")
@@ -298,6 +301,21 @@ class TestExclusions:
         names[0] = keys[0]
         assert self.objects(client)[0] == names
         assert [*self.objects(client)[1]] == names[2:]
+
+    def test_they_are_found_by_the_urls_of_their_objects(self, client, user, products):
+        """By those who may view the objects."""
+        for product in products[:3]:
+            exclude(product, by="bob")
+        [url], name = product_urls([1]), products[1].slug
+        for rights, expected in (("view_product", [str(products[1])]), ("", [])):
+            user("view_exclusion", rights)
+            for term in (url, f" /products/{name}/ ", f"example.com/products/{name}/"):
+                found = html.fromstring(client.get(EXCLUSIONS, {"q": term}).text)
+                texts = found.cssselect(".field-object_link bdi")
+                assert [it.text for it in texts] == expected
+        assert self.objects(client)[0] == [
+            f"testapp.product {it.pk}" for it in products[2::-1]
+        ]
 
     @pytest.mark.database
     def test_a_model_without_its_table_hides_no_exclusion(
