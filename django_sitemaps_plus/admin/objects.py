@@ -111,16 +111,9 @@ class SitemapMixin(_MixinBase):
         request.current_app = self.admin_site.name
         fields = flatten_fieldsets(self.get_fieldsets(request, row))
         say = partial(as_seen, request, self.admin_site)
+        ask, shown = explain.explain_object, lambda row: fields
         context: dict[str, Any] = {
-            "answers": [
-                (
-                    site,
-                    *_answer(
-                        explain.explain_object, row, site, lambda row: fields, say
-                    ),
-                )
-                for site in sites
-            ],
+            "answers": [(it, *_answer(ask, row, it, shown, say)) for it in sites],
             "fault": fault,
             "exclusion": Exclusion.objects.of_row(row).first(),
             "may_exclude": _may_exclude(self, request, row),

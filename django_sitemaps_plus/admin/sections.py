@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import NoReverseMatch
+from django.shortcuts import redirect
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.encoding import uri_to_iri
 from django.utils.http import content_disposition_header
@@ -43,6 +44,7 @@ from django_sitemaps_plus.sites import silence_reason
 from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
+from .actions import allowed_actions
 from .pages import as_seen, chosen_site, named_objects, show
 
 logger = logging.getLogger(__name__)
@@ -113,6 +115,9 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     site, word, form = chosen_site(request), request.GET.get("q", "").strip(), ""
     with in_force(site):
         name = _section(request, site)
+        if word.lower().startswith(WEB):
+            view, url = "admin:sitemaps_plus_dashboard_url", {"url": word}
+            return redirect(reverse(view, current_app=admin_site.name, query=url))
         first = _number(request, "from") if request.GET.get("from") else None
         found = section_pages.read_pages(name, site, first)
         history = section_pages.read_history(name, site)
@@ -151,7 +156,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 
     trends = [
         Trend(_("Entries"), history.entries),
-        Trend(_("Pages built in a day"), history.rendered),
+        Trend(_("Page builds in a day, changed or not"), history.rendered),
         Trend(_("Rows left out"), history.skipped),
     ]
     yesterday = timezone.now() - timedelta(days=1)
@@ -173,6 +178,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             for it in changes
         ],
         "silence": silence,
+        "actions": allowed_actions(request.user),
         "q": word,
         "search": result,
     }

@@ -409,7 +409,7 @@ class TestTrend:
         captions = page.xpath("//figure/figcaption")
         assert [" ".join(it.text_content().split()) for it in captions] == [
             "Entries: 10,000",
-            "Pages built in a day: 10",
+            "Page builds in a day, changed or not: 10",
             "Rows left out: 3",
         ]
         axes = [
@@ -426,7 +426,7 @@ class TestTrend:
         assert page.xpath("//figure//svg/@viewbox") == ["0 0 30 100"] * 3
         titles = page.xpath("//figure//svg[@role='img']/title/text()")
         assert [it.partition(":")[0] for it in titles] == [
-            *("Entries", "Pages built in a day", "Rows left out")
+            *("Entries", "Page builds in a day, changed or not", "Rows left out")
         ]
         assert titles[0].endswith("up to 10,000")
         rows = page.xpath("//details/table/tbody/tr")
@@ -625,7 +625,7 @@ class TestChanges:
         [heading] = page.xpath("//h2[text()='The last URL changes']")
         return " ".join(heading.getnext().text_content().split())
 
-    def test_each_is_told_in_words(self, products, admin_client):
+    def test_each_is_told_in_words(self, products, admin_client, client, user):
         told = {"engines": ["one", "two"], "at": NOW.isoformat()}
         urls = ("https://example.com/caf%C3%A9/", "javascript:alert(1)")
         latest = [
@@ -642,6 +642,13 @@ class TestChanges:
             ("javascript:alert(1)", "removed", "one, two"),
         ]
         assert page.xpath(f"//{CHANGES}//a/@href") == [urls[0]]
+        [form] = page.xpath(f"//{CHANGES}//form")
+        given = {it.get("name"): it.get("value") for it in form.xpath(".//input")}
+        answer = admin_client.post(form.get("action"), given, follow=True)
+        assert f"Submit URLs: {urls[0]}" in answer.text
+        client.force_login(user("view_dashboard"))
+        page = tree(client.get(path("section", section="products")))
+        assert page.xpath(f"//{CHANGES}//form") == []
         moments = page.xpath(f"//{CHANGES}//time/@datetime")
         assert {datetime.fromisoformat(it) for it in moments} == {NOW}
 
@@ -769,6 +776,15 @@ class TestSearch:
         page, words = self.found(admin_client, "nothing")
         assert page.xpath(f"//{TABLE}") == []
         assert words == "Found: 0. Looked through 3 of 3 pages."
+
+    def test_a_whole_url_is_looked_up(self, three_pages, admin_client, monkeypatch):
+        """On whatever page it is."""
+        monkeypatch.setattr(section_pages, "MAX_PAGES", 1)
+        [url] = product_urls([24])
+        query = {"section": "products", "q": f" {url} "}
+        answer = admin_client.get(path("section", **query), follow=True)
+        [number] = tree(answer).xpath("//dd/a[contains(., 'products')]")
+        assert number.text_content() == "products 3"
 
     def test_people_read_and_write_urls_decoded(self, sections, admin_client):
         def entries(self: Any, origin: str) -> Iterator[Entry]:
