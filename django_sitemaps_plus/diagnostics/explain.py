@@ -30,6 +30,7 @@ from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import ModelSource, Source, Tally
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.conditions import unmet
+from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
@@ -169,7 +170,8 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
     """Say which pages list a row of a model, or what leaves it out.
 
     Of each section that has it, the page of the row is read; of one that is not built,
-    only the row.
+    only the row. The query of a section is asked only where the published page does not
+    list the row, or is about to change.
 
     Raises:
         DatabaseError, InterfaceError: our own rows cannot be read.
@@ -181,23 +183,35 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         return every_row(rows).filter(pk=row.pk) if is_same else ()
 
     found, viewer = Explanation(url=""), Viewer.current(shown)
+    built = {it.name: it for it in Section.objects.planned().filter(site=site.name)}
     for name in registry:
-        section = open_section(name, site)
+        section, whole, ahead = open_section(name, site), None, Explanation(url="")
         with _noting(found), section.reading():
             models = section.reader.tracked_models
             # A contrib class that was never built has said none yet.
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
+        with _noting(ahead), section.reading():
+            whole = _without_query(section, row)
+        if whole and name in built:
+            with _noting(ahead), section.reading():  # its keys may be of another kind
+                _add(ahead, whole, same, (), viewer)
+            numbers = [it.page for it in ahead.listings]
+            dirty = built[name].pages.active().filter(is_dirty=1, number__in=numbers)
+            is_settled = numbers and ahead.is_whole
+            is_settled = is_settled and not any([it.reasons for it in ahead.rows])
+            if is_settled and not dirty.exists() and not waiting_changes([name]):
+                found.listings += ahead.listings
+                found.rows += ahead.rows
+                continue
         before = len(found.notes)
         _add(found, section, same, (), viewer)
         has_failed = name not in [it.section for it in found.rows]
         has_failed &= len(found.notes) > before
-        source = section.source
-        if has_failed and isinstance(source, ModelSource) and hasattr(source, "model"):
+        is_ours = ahead.listings or isinstance(section.source, ModelSource)
+        if whole and has_failed and is_ours:
             # Its query fails: look the row up without it, as far as that goes.
-            whole: Any = copy(source)
-            whole.get_queryset = whole.model._base_manager.all
-            _add(found, replace(section, source=whole), same, (), viewer)
+            _add(found, whole, same, (), viewer)
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
@@ -205,6 +219,21 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         is_gone = found.is_whole and not found.listings
         found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
     return found
+
+
+def _without_query(section: OpenSection, row: Model) -> OpenSection | None:
+    """Return a section that takes every row of its model; None where that is none."""
+    source: Any = section.source
+    if isinstance(source, ModelSource) and hasattr(source, "model"):
+        whole: Any = copy(source)
+        whole.get_queryset = whole.model._base_manager.all
+    elif isinstance(source, SitemapSource) and not source.has_own_paging:
+        made = source.make()
+        made.items = (source.models or (type(row),))[0]._base_manager.all
+        whole = SitemapSource(made)
+    else:
+        return None
+    return replace(section, source=whole)
 
 
 def _add(
