@@ -1,10 +1,12 @@
-"""Build with a page of the documentation, which pyproject.toml cannot name.
+"""Build with what pyproject.toml cannot say: a page of the documentation, and README.
 
-``sitemap_doctor --explain`` prints its entries, also where only a wheel is installed.
+``sitemap_doctor --explain`` prints the page, also where only a wheel is installed.
 """
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 from setuptools import setup
@@ -28,4 +30,21 @@ class BuildWithPage(build_py):
         return [*super().get_source_files(), PAGE]
 
 
-setup(cmdclass={"build_py": BuildWithPage})
+def absolute(text: str, source: str) -> str:
+    """Return Markdown whose relative links lead into a repository, if one is given."""
+
+    def begin(found: re.Match[str]) -> str:
+        kind = "raw" if found[1].endswith(".png") else "blob"
+        return f"]({source.rstrip('/')}/{kind}/HEAD/{found[1]})"
+
+    return re.sub(r"\]\((?!\w+:|#)(\S+?)\)", begin, text) if source else text
+
+
+if __name__ == "__main__":
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    source = project.get("urls", {}).get("Source", "")
+    setup(
+        cmdclass={"build_py": BuildWithPage},
+        long_description=absolute(Path("README.md").read_text("utf-8"), source),
+        long_description_content_type="text/markdown",
+    )

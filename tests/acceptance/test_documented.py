@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.support.servers.programs import Program, place
+from tests.support.servers.programs import Program, place, wait_until
 
 from .documented import ROOT, Follower, environment
 
@@ -30,7 +32,7 @@ class Product(models.Model):
 
 SHOP_URLS = """
 from django.http import HttpResponse
-from django.urls import path
+from django.urls import include, path
 
 urlpatterns = [
     path("", HttpResponse, name="home"),
@@ -98,7 +100,6 @@ def test_the_quickstart_of_the_readme_works(tmp_path: Path, port: int):
     text, _, _ = text.partition("## Try it here")
     for name in ("settings.py", "urls.py"):
         text = text.replace(f"# {name}", f"# shop/{name}")
-    text = text.replace("urlpatterns = [", "urlpatterns += [")
     text = text.replace("run_sitemaps\n", "run_sitemaps --once\n")  # it would stay
     _, checked, built = follower.follow(text)  # README does not show their outputs
     assert "System check identified no issues (0 silenced)." in checked
@@ -107,15 +108,51 @@ def test_the_quickstart_of_the_readme_works(tmp_path: Path, port: int):
     assert "<loc>https://shop.example/about/</loc>" in page
 
 
-def test_the_unit_of_systemd_keeps_sitemaps_up_to_date(tmp_path: Path):
-    """Its command works, is started again after a kill, and ends as it is asked to."""
+@pytest.fixture
+def variables(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of the example project, which has its tables."""
     variables = environment(
         tmp_path,
         ACCEPTANCE_MEDIA_ROOT=str(tmp_path / "media"),
         DATABASE_URL=f"sqlite:///{tmp_path / 'db.sqlite3'}",
         DJANGO_SETTINGS_MODULE="tests.acceptance.settings",
+        HOME=str(tmp_path),
     )
     Follower(ROOT, variables, 0).run("python manage.py migrate --verbosity 0")
+    return variables
+
+
+def test_the_web_server_of_compose_is_healthy(
+    variables: dict[str, str], tmp_path: Path, port: int
+):
+    """Its command serves another project, and fails the check once it is gone."""
+    text = (ROOT / "docs" / "examples" / "compose.yaml").read_text()
+    for shown, real in (
+        ("config.wsgi", "example_project.wsgi"),
+        ("0.0.0.0:8000", f"127.0.0.1:{port}"),
+        ("127.0.0.1:8000/", f"127.0.0.1:{port}/"),
+        ("shop.example", "localhost"),
+    ):
+        assert shown in text
+        text = text.replace(shown, real)
+    web = yaml.safe_load(text)["services"]["web"]
+    command = [sys.executable, "-m", *web["command"], "--chdir", str(ROOT)]
+    server = Program(command, directory=tmp_path, environment=variables, port=port)
+    _, _, *words = web["healthcheck"]["test"]
+
+    def is_healthy() -> bool:
+        done = subprocess.run([sys.executable, *words], env=variables, check=False)
+        return done.returncode == 0
+
+    with server.started():
+        wait_until(is_healthy, "the web server is healthy")
+    assert not is_healthy()
+
+
+def test_the_unit_of_systemd_keeps_sitemaps_up_to_date(
+    variables: dict[str, str], tmp_path: Path
+):
+    """Its command works, is started again after a kill, and ends as it is asked to."""
     unit = (ROOT / "docs" / "examples" / "sitemaps.service").read_text()
     service = dict(re.findall(r"^(\w+)=(.+)$", unit, re.MULTILINE))
     python, script, *words = service["ExecStart"].split()

@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import inspect
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -247,6 +248,30 @@ class TestReference:
     def test_glossary_has_the_words_of_the_design(self):
         terms = re.findall(r"^\*\*([^*]+)\*\*: ", text_of("glossary"), re.MULTILINE)
         assert set(terms) >= WORDS
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *("Publish at a time", "Deploy", "Staging, copies and restore", "Upgrade"),
+        *("Something is wrong", "Do I need builds? Which worker?", "Leave", "Compare"),
+        *("How large it grows", "Tenants and schemas"),
+    ],
+)
+def test_the_index_links_what_people_look_for(title: str):
+    index = (DOCS / "index.md").read_text("utf-8")
+    [page] = re.findall(rf"\[{re.escape(title)}\]\((.+?)\)", index)
+    assert (DOCS / page).read_text("utf-8").startswith(f"# {title}\n")
+
+
+def test_the_readme_of_the_package_index_has_absolute_links():
+    absolute = runpy.run_path(str(TOP / "setup.py"))["absolute"]
+    text = "[![a](docs/a.png)](docs/b.md#c) [d](https://d.example) [e](#f)"
+    assert absolute(text, "") == text
+    assert absolute(text, "https://code.example/x/") == (
+        "[![a](https://code.example/x/raw/HEAD/docs/a.png)]"
+        "(https://code.example/x/blob/HEAD/docs/b.md#c) [d](https://d.example) [e](#f)"
+    )
 
 
 @pytest.mark.parametrize("block", BLOCKS)
