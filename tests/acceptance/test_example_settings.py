@@ -82,8 +82,9 @@ BY_CELERY = {
     "broker": BROKER,
 }
 HOME, WORLD = "http://127.0.0.1:8100/indexnow", "https://api.indexnow.org/indexnow"
+MAKEFILE = (ROOT / "Makefile").read_text()
 #: What `make demo` says that `make run` needs to tell the engine at home.
-NAMED = dict(re.findall(r"(INDEXNOW_\w+)=(\S+)", (ROOT / "Makefile").read_text()))
+NAMED = dict(re.findall(r"(INDEXNOW_\w+)=(\S+)", MAKEFILE))
 PUBLIC = {"DEBUG": "off", "BASE_URL": "https://atlas.shop"}
 ENGINE = {"INDEXNOW_ENDPOINT": WORLD, **PUBLIC}
 
@@ -134,6 +135,18 @@ SITUATIONS: dict[str, tuple[dict[str, str], str, dict[str, Any]]] = {
         {"engines": [[WORLD], False]},
     ),
 }
+
+
+def test_the_last_steps_of_the_demo_are_targets_that_fit_its_first():
+    """A search engine is among them; Celery is told of saves by `make serve`, too."""
+    said = re.findall(r'^\t@echo "(.+)"$', MAKEFILE, re.MULTILINE)
+    steps = "\n".join(said).partition("Try next:\n")[2]
+    *_, fourth, fifth = re.split(r"^(?=\d\. )", steps, flags=re.MULTILINE)
+    assert fourth.startswith("4. make engine plays a search engine")
+    assert re.search(r"^   REDIS_URL=\S+ make serve$", fifth, re.MULTILINE)
+    assert re.findall(r"make (?:worker|beat)", fifth) == ["make worker", "make beat"]
+    targets = re.findall(r"^([\w ]+):", MAKEFILE, re.MULTILINE)
+    assert set(re.findall(r"make (\w+)", steps)) <= set(" ".join(targets).split())
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -157,6 +157,7 @@ BELOW = Genre.objects.filter(parent=OuterRef("pk"))
         ({"live": "yes"}, ["E037"]),
         ({"live": lambda self: True}, ["E037"]),
         ({"model": None}, ["E013"]),
+        ({"model": "testapp.Book"}, []),
         ({"model": Composite, "location": lambda self, row: "/x/"}, ["E015"]),
         ({"key": "name"}, ["E016", "E018"]),
         ({"key": "popularity"}, ["E016", "E017", "E018", "E019"]),

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf.urls.i18n import i18n_patterns
 from django.core.cache.backends.dummy import DummyCache
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
@@ -118,6 +119,7 @@ REDIRECTED = {
     "MIDDLEWARE": ["django.middleware.security.SecurityMiddleware"],
     "SECURE_SSL_REDIRECT": True,
 }
+INCLUDED = path("", include("django_sitemaps_plus.urls"))
 CAUGHT = {"ROOT_URLCONF": urlconf(re_path("", lambda request: HttpResponse("ok")))}
 
 
@@ -275,24 +277,22 @@ def test_robots_of_the_project_may_name_the_index(settings, configure):
 
 def test_urls_inside_another_namespace_are_a_sentence(settings):
     """No name of an exception is shown."""
-    below = type(
-        "Below",
-        (),
-        {
-            "urlpatterns": [
-                path(
-                    "",
-                    include(([path("", include("django_sitemaps_plus.urls"))], "seo")),
-                )
-            ]
-        },
-    )
-    settings.ROOT_URLCONF = below
+    patterns = [path("", include(([INCLUDED], "seo")))]
+    settings.ROOT_URLCONF = type("Below", (), {"urlpatterns": patterns})
     found = examined()
     for name in ("index", "robots.txt"):
         assert not found[name].ok
         assert "does not lead to the sitemaps" in found[name].text
         assert "NoReverseMatch" not in f"{found[name].text} {found[name].remedy}"
+
+
+def test_urls_inside_languages_are_a_sentence(settings):
+    patterns = i18n_patterns(INCLUDED)
+    settings.ROOT_URLCONF = type("Below", (), {"urlpatterns": patterns})
+    found = examined()
+    said = found["settings: sitemaps_plus.W031"].remedy
+    assert "in urlpatterns, outside of i18n_patterns()" in said
+    assert "Resolver404" not in str(found)
 
 
 class TestStorage:
