@@ -22,6 +22,7 @@ from django.core.exceptions import ImproperlyConfigured, ObjectDoesNotExist
 from django.db import Error
 from django.db.models import Q
 from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
 
 from .conf import (
     DEFAULT_SITE,
@@ -212,18 +213,19 @@ def silence_reason() -> str:
     """Return why engines are not notified of changes of the site; "" if they are."""
     configured = get_settings()
     if not configured.engines:
-        return f"{setting_name('ENGINES')} is empty"
+        return _("%s is empty") % setting_name("ENGINES")
     if configured.notify is not None:
-        return "" if configured.notify else f"{setting_name('NOTIFY')} is False"
+        name = setting_name("NOTIFY")
+        return "" if configured.notify else _("%s is False") % name
     if settings.DEBUG:
-        return "DEBUG is on"
+        return _("DEBUG is on")
     if is_test_run():
-        return "this is a test run"
+        return _("this is a test run")
     try:
         origin = get_site().origin
     except ConfigurationError as error:  # a check reports it
         return str(error).rstrip(".")
-    return "" if is_public(origin) else f"{origin} is not a public address"
+    return "" if is_public(origin) else _("%s is not a public address") % origin
 
 
 def parse_base_url(

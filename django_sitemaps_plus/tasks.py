@@ -20,6 +20,7 @@ from celery import Task, current_app, shared_task
 from celery.app import app_or_default
 from celery.signals import heartbeat_sent, worker_shutdown
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from .background import work
 from .background.presence import NOTE_SECONDS, Presence
@@ -242,15 +243,16 @@ class CeleryExecutor(Executor):
         own = current_app.amqp.router.route({}, refresh.name)["queue"].name
         able = [name for name, known in tasks.items() if refresh.name in known]
         if not tasks:
-            words = f"No worker answers in {_ANSWER_SECONDS} s."
-            yield words, "Start one: celery -A PROJECT worker."
+            words = _("No worker answers in %s s.") % _ANSWER_SECONDS
+            yield words, _("Start one: %s.") % "celery -A PROJECT worker"
         elif not able:
-            words = f"{len(tasks)} workers answer, and none knows {refresh.name}."
-            remedy = "Call app.autodiscover_tasks() in celery.py, and restart them."
+            words = _("Workers answer, and none knows %s.") % refresh.name
+            remedy = _("Call app.autodiscover_tasks() in celery.py, and restart them.")
             yield words, remedy
         elif own not in [q["name"] for name in able for q in queues.get(name, ())]:
-            words = f"No worker listens to the queue {own!r}, where our messages go."
-            yield words, f"Start one: celery -A PROJECT worker -Q {own}."
+            words = _("No worker listens to the queue '%s', where our messages go.")
+            start = f"celery -A PROJECT worker -Q {own}"
+            yield words % own, _("Start one: %s.") % start
 
 
 @contextmanager

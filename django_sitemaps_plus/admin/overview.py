@@ -18,12 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site, in_force
-from django_sitemaps_plus.diagnostics.problems import (
-    Problem,
-    last_seen,
-    problems_of,
-    shortened,
-)
+from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import (
@@ -203,9 +198,12 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     state, words = "ok", list[str]()
     try:
         executor = get_executor()
-        seen = Worker.objects.seen()
-        there = [last_seen(it) for it in seen if it.is_there]
-        if gone := [last_seen(it) for it in seen if it.is_missed]:
+        seen = [
+            (it, f"{it.kind} {_('was seen %(age)s') % {'age': age(it.seen_at)}}")
+            for it in Worker.objects.seen()
+        ]
+        there = [said for it, said in seen if it.is_there]
+        if gone := [said for it, said in seen if it.is_missed]:
             state, words = "error", gone
         elif not executor.is_listening:
             none = _("No workers: commands alone build and notify.")

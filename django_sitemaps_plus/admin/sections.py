@@ -112,7 +112,8 @@ def drawn(trends: Sequence[Trend]) -> dict[str, Any]:
 @require_safe
 def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show how a section is read, its trend, a search, and its pages from one on."""
-    site, word, form = chosen_site(request), request.GET.get("q", "").strip(), ""
+    site, word = chosen_site(request), request.GET.get("q", "").strip()
+    form: Any = ""
     with in_force(site):
         name = _section(request, site)
         if word.lower().startswith(WEB):

@@ -44,7 +44,7 @@ from .plan.replan import (
 )
 from .plan.split import split_ranges
 from .pool import reason_against
-from .report import BuildReport, SectionReport, index_problems
+from .report import DEADLY, BuildReport, SectionReport, index_problems
 from .settle import mark_damaged, mark_unchecked, settle
 from .state import Build
 from .store import BuiltPage, build_page
@@ -314,7 +314,10 @@ def _report(
     return BuildReport(
         sections=[build.report(name) for name in build.names],
         index_pages=None if indexes is None else sum([i.entries for i in indexes]),
-        index_errors=index_problems(indexes or ()),
+        index_errors=[
+            f"{name} is not built: {error or DEADLY}"
+            for name, error in index_problems(indexes or ())
+        ],
         missing=missing,
         live=build.live,
         unfinished=[it.name for it in late if it.row.pages.claimable().exists()],

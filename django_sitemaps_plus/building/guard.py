@@ -9,6 +9,7 @@ from shlex import quote
 
 from django.db.models import Case, F, Sum, When
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
@@ -22,7 +23,7 @@ from .store import BuiltPage, Result
 MIN_ENTRIES = 100
 
 #: Why a section is held until it has been judged.
-WAITING = (
+WAITING = gettext_noop(
     "pages that would lose most of their entries wait until the rest is rendered. Run "
     "build_sitemaps again if no build is at work"
 )

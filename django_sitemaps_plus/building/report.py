@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 from django.db import Error
+from django.utils.translation import gettext_noop
 
 from django_sitemaps_plus.models import (
     INDEX,
@@ -121,17 +122,18 @@ class BuildReport:
         return problems + self.index_errors
 
 
-def index_problems(pages: Iterable[Page]) -> list[str]:
-    """Return why indexes are not up to date, but for what a builder is at work on."""
+def index_problems(pages: Iterable[Page]) -> list[tuple[str, str]]:
+    """Return file and error of indexes that are not up to date, nor being built."""
     return [
-        f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _DEADLY}"
+        (f"{page_name(INDEX, page.number)}.xml", page.error)
         for page in pages
         if page.wanted > page.built
         and (page.error or page.attempts >= MAX_ATTEMPTS or page.deaths >= MAX_DEATHS)
     ]
 
 
-_DEADLY = (
+#: Why an index is not built that has no error.
+DEADLY = gettext_noop(
     "builds were interrupted again and again. Find out what ends them, then run "
     "build_sitemaps --full"
 )

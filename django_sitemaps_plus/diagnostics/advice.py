@@ -19,7 +19,9 @@ from django.db.models import Model, QuerySet
 from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entry_lines import locations_in
@@ -84,7 +86,7 @@ class Advice:
     """The speed of a section, and what would make it faster."""
 
     section: str
-    form: str = ""
+    form: str | Promise = ""
     entries_per_second: int | None = None  # None without entries
     suggestion: Suggestion | None = None
     verified_rows: int | None = None  # for which the suggestion gives the same URLs
@@ -136,21 +138,28 @@ def _study(advice: Advice, section: OpenSection) -> ModelSource | None:
     return rewritten
 
 
-def form_of(source: Source) -> str:
-    """Return how a source is read; the methods of a contrib class may raise."""
+def form_of(source: Source) -> str | Promise:
+    """Return how a source is read; the methods of a contrib class may raise.
+
+    Lazy, since a source is read in the language of the settings.
+    """
     match reader_of(source):
         case OwnPagesReader():
-            return "contrib class with its own paging"
+            return gettext_lazy("contrib class with its own paging")
         case SitemapReader() as reader:
-            by = "position" if reader.key_space() is None else "key"
-            return f"contrib class, by {by}"
+            if reader.key_space() is None:
+                return gettext_lazy("contrib class, by position")
+            return gettext_lazy("contrib class, by key")
         case ViewReader():
-            return "views"
+            return gettext_lazy("views")
         case ModelReader(source=declared):
             methods = [*declared_methods(declared)]
             if declared.location is None:
                 methods[0] = "get_absolute_url"
-            return f"instances: {', '.join(methods)}" if methods else "columns"
+            if methods:
+                words = gettext_lazy("instances: {}")
+                return format_lazy(words, ", ".join(methods))
+            return gettext_lazy("columns")
     return "entries()"
 
 

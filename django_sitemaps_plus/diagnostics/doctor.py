@@ -16,7 +16,7 @@ from django.db import Error, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.template.defaultfilters import pluralize
 
-from django_sitemaps_plus import cache
+from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.gzip import write_document
@@ -40,14 +40,13 @@ from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sites import get_site, is_public, origin_setting, setting_name
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
 from .answers import look, response_of
-from .problems import INCLUDED, last_seen, problems_of
+from .problems import INCLUDED, problems_of, span
 from .status import SectionStatus, SiteStatus, read_dashboard, section_status
 
 #: Files of a site that are read.
@@ -88,7 +87,7 @@ def examine(*, is_online: bool = False) -> Findings:
     """Look at one thing after another; a probe that fails is a finding as well."""
     site = Site(DEFAULT_SITE, "http://localhost:8000")  # as of runserver
     with suppress(Exception):  # the probe of the origin says why
-        site = get_site()
+        site = sites.get_site()
     for name, (probe, remedy) in _PROBES.items():
         if probe is _online and not is_online:
             continue
@@ -160,9 +159,9 @@ def _migrations(site: Site) -> Findings:
 
 
 def _origin(site: Site) -> Findings:
-    ok = is_public(origin := get_site().origin)
+    ok = sites.is_public(origin := sites.get_site().origin)
     text = origin if ok else f"search engines cannot reach {origin}"
-    remedy = f"Set {origin_setting(site)} to the public address of your site."
+    remedy = f"Set {sites.origin_setting(site)} to the public address of your site."
     yield Finding("origin", _mild(ok), text, remedy)
 
 
@@ -197,12 +196,13 @@ def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
     try:
         with section.reading():
             form = form_of(section.source)
-            if next(section.reader.first_keys(1), None) is None:
-                return None, f"{form}; no rows"
+            is_empty = next(section.reader.first_keys(1), None) is None
             if status.live and (plan := live_plan(section)) and not plan.ranges:
                 return False, "it has too many rows to be served live (LIVE_MAX_ROWS)"
     except SitemapsPlusError as error:
         return False, str(error)
+    if is_empty:
+        return None, f"{form}; no rows"
     if status.live:
         why = "always" if status.always_live else "not built, so it is"
         return True, f"{form}; {why} served live"
@@ -271,8 +271,9 @@ def _workers(site: Site) -> Findings:
     gone = problems_of(SiteStatus(site=site, workers=workers))
     for it in gone:
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
-    if there := [last_seen(it) for it in workers if it.is_there]:
-        yield Finding("workers", True, "; ".join(there))
+    if there := [it for it in workers if it.is_there]:
+        ages = [f"{it} was seen {span(it.age.total_seconds())} ago" for it in there]
+        yield Finding("workers", True, "; ".join(ages))
     if not executor.is_listening:
         if not there and not gone:
             yield Finding("workers", None, "none, so commands alone build and notify")
@@ -315,7 +316,7 @@ def _engines(site: Site) -> Findings:
                 text = f"its last request failed: {why.rstrip('.')}; {text}"
             if silence:
                 text += f"; it is not notified: {silence}"
-                remedy = f"If it should be, set {setting_name('NOTIFY')} to True."
+                remedy = f"If it should be, set {sites.setting_name('NOTIFY')} to True."
             ok = None if silence or status.failing else True
             yield Finding(name, ok, text, remedy)
 
@@ -345,7 +346,9 @@ def _robots(site: Site) -> Findings:
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
         ok = ok or None  # a web server may have one of its own
-    remedy = f"Set {setting_name('ROBOTS')} = {{}}, or write into your own: {line}"
+    remedy = (
+        f"Set {sites.setting_name('ROBOTS')} = {{}}, or write into your own: {line}"
+    )
     yield Finding("robots.txt", ok, text, remedy)
 
 

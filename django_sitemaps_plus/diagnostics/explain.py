@@ -413,7 +413,7 @@ def _delay(opened: OpenSection, *keys: Any) -> str:
     if section is None or not section.pages.exists():
         return _("the section is too large to be served before it is built")
     if section.hold_reason:
-        return _("the section waits for your approval: %s") % section.hold_reason
+        return _("the section waits for your approval: %s") % _(section.hold_reason)
     dirty = section.pages.active().filter(is_dirty=1)
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         words: str = _("a page of the section could not be built: %s") % error

@@ -16,9 +16,10 @@ from django.utils.translation import get_language_bidi, gettext_lazy, override
 from django.utils.translation import gettext as _
 
 from django_sitemaps_plus import cache
+from django_sitemaps_plus.building.report import DEADLY
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.models.workers import COMMANDS, Worker
+from django_sitemaps_plus.models.workers import COMMANDS
 from django_sitemaps_plus.notifications.dispatch import HIGHEST, indexed_share
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import origin_setting
@@ -122,7 +123,11 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
         )
     elif status.answer and status.is_known and not status.answer.is_well:
         yield _unanswered(status.answer, status.site)
-    faults = [*status.index_problems]
+    words = _("%(file)s is not built: %(error)s")
+    faults = [
+        words % {"file": name, "error": error or _(DEADLY)} if name else error
+        for name, error in status.index_problems
+    ]
     if status.is_index_lost:
         faults.append(_("Its file is missing or damaged."))
     if faults:
@@ -185,7 +190,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             )
             continue
         if section.hold_reason:
-            why = section.hold_reason.partition(". ")[0]  # the remedy is told below
+            why = _(section.hold_reason).partition(". ")[0]  # the remedy is told below
             yield Problem(
                 id="section_held",
                 subject=name,
@@ -389,8 +394,3 @@ def span(seconds: float) -> str:
     now = timezone.now()
     # Lines break elsewhere.
     return timesince(now - timedelta(seconds=seconds), now).replace("\xa0", " ")
-
-
-def last_seen(worker: Worker) -> str:
-    """Return when a worker of a kind was seen last, in words."""
-    return f"{worker.kind} was seen {span(worker.age.total_seconds())} ago"

@@ -298,7 +298,8 @@ class SiteStatus:
     site: Site
     sections: list[SectionStatus] = field(default_factory=list)  # by name
     engines: list[EngineStatus] = field(default_factory=list)  # by name
-    index_problems: list[str] = field(default_factory=list)  # why it is not up to date
+    #: Files of the index that are not up to date, "" for all, and the error of each.
+    index_problems: list[tuple[str, str]] = field(default_factory=list)
     is_index_lost: bool = False  # a request has found a file of it missing or damaged
     answer: Answer | None = None  # the last one of Django for the index
     stored_origin: str = ""  # of what is stored, if it is another than the site's
@@ -371,11 +372,11 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     lost = damaged_among(chain.from_iterable(pages.values()))
     for section in section_status(*sites, lost=lost):
         found[section.site].sections.append(section)
-    unknown, workers = list[str](), Worker.objects.seen()
+    unknown, workers = list[tuple[str, str]](), Worker.objects.seen()
     try:
         registry.must_be_whole()
     except ConfigurationError as error:
-        unknown.append(str(error))
+        unknown.append(("", str(error)))
     for site in sites:
         status = found[site.name]
         status.index_problems, status.workers = unknown, workers

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser, no_translations
 from django.db import Error
 from django.template.defaultfilters import pluralize
 
@@ -111,6 +111,7 @@ class Command(SiteCommand):
         if count := inspection.errors:
             raise CommandError(f"{count:,} error{pluralize(count)} found.")
 
+    @no_translations
     def _advise(
         self, *, section: list[str], verify: bool, json: bool, **options: Any
     ) -> None:

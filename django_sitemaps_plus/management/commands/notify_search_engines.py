@@ -10,7 +10,7 @@ from itertools import chain
 from math import inf
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser, no_translations
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
@@ -160,6 +160,7 @@ def _notify(
     return dispatch.notify_engines(engine, wait=delay), total
 
 
+@no_translations
 def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
     """Return the engines to notify; refuse a choice of URLs that they do not take."""
     engines = dispatch.chosen_engines(names)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser, no_translations
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.diagnostics.doctor import examine
@@ -65,6 +65,7 @@ class Command(SiteCommand):
         )
         self.stdout.write(f"sitemaps_plus.{code}\n\n{entry.strip()}")
 
+    @no_translations
     def handle_site(self, *, online: bool, json: bool, **options: Any) -> None:
         """Show each finding; raise a CommandError if one is a fault."""
         findings = []

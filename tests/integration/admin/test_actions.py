@@ -161,7 +161,7 @@ class TestWorkers:
     def test_one_that_is_gone(self, admin_client):
         Worker.objects.note("run_sitemaps")
         Worker.objects.update(seen_at=timezone.now() - GONE)
-        self.look(admin_client, False, "error", "run_sitemaps was seen 1 minute ago")
+        self.look(admin_client, False, "error", "was seen 1\xa0minute\xa0ago")
 
     def look(self, client: Any, is_seen: bool, state: str, words: str) -> None:
         """Look at the page, and see what it says."""

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext, suppress
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone, translation
 from lxml import html
 
+from django_sitemaps_plus import tasks
+from django_sitemaps_plus.building.guard import WAITING
 from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Figure, Page, Section
+from django_sitemaps_plus.models import (
+    INDEX,
+    MAX_ATTEMPTS,
+    Figure,
+    Page,
+    Section,
+    Worker,
+)
 from django_sitemaps_plus.sites import get_site
 from tests.integration.diagnostics.rows import ENGINE
 
@@ -34,10 +45,11 @@ PATHS = {
 #: Names, and what has the same name in German.
 SAME = {
     *("lastmod", "products", "one", "https://example.com"),
-    *("Dashboard", "Index", "URL", "URLs:"),
+    *("Dashboard", "Index", "URL", "URLs", "it broke", "celery", "sitemap.xml"),
 }
 
 _LATIN = re.compile("[A-Za-z]{3}")
+_URL = re.compile("https?://|/")
 
 
 @pytest.fixture
@@ -79,15 +91,21 @@ def section(shop: Any) -> Section:
 def texts(page: Any) -> set[str]:
     """Return what a person reads or hears of the part that is ours."""
     [ours] = page.xpath("//*[@id='content-main']")
-    found = ours.xpath(".//text()[not(ancestor::code or ancestor::bdi)]")
+    found = ours.xpath(".//text()[not(ancestor::code)]")
     found += ours.xpath(".//@aria-label | .//@title | .//@data-label")
-    return {text for it in found if _LATIN.search(text := " ".join(it.split()))}
+    words = [re.sub("[\u2068\u2069]", "", " ".join(it.split())) for it in found]
+    parts = {part for it in words for part in re.split(r"[:;.]( |$)", it)}
+    return {it for it in parts if _LATIN.search(it) and not _URL.match(it)}
 
 
 @pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize("language", ["de", "he"])
 def test_no_text_stays_english(show, section, name, language):
-    """Save names, and sentences that commands print as well."""
+    """Save names, and errors of the project."""
+    Section.objects.filter(pk=section.pk).update(hold_reason=WAITING)
+    index = Page.objects.filter(section__name=INDEX)
+    assert index.update(wanted=9, attempts=MAX_ATTEMPTS)
+    Worker.objects.note("celery")
     english, found = [
         texts(show(DASHBOARD + PATHS[name], it)) for it in ("en", language)
     ]
@@ -158,3 +176,20 @@ def test_reasons_are_in_the_language_of_the_reader(products, settings, capsys):
         call_command("explain_url", f"/products/{product.slug}/")
     assert lead.reasons[0].startswith("ausgeschlossen von ada seit ")
     assert "Left out: excluded by ada since" in capsys.readouterr().out
+
+
+def test_workers_that_do_not_answer(monkeypatch):
+    asked = nullcontext(SimpleNamespace(registered=dict))
+    monkeypatch.setattr(tasks, "_inspection", lambda: asked)
+    with translation.override("de"):
+        [(fault, remedy)] = tasks.CeleryExecutor().worker_faults()
+    assert fault == "Kein Worker antwortet innerhalb von 2 s."
+    assert remedy == "Starten Sie einen: celery -A PROJECT worker."
+
+
+def test_the_doctor_says_in_english_how_rows_are_read(products, settings, capsys):
+    settings.LANGUAGE_CODE = "de"
+    with translation.override("de"), suppress(CommandError):
+        call_command("sitemap_doctor")
+    words = capsys.readouterr().out
+    assert ("columns; " in words, "Spalten" in words) == (True, False)
