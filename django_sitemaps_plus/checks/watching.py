@@ -29,6 +29,7 @@ from django_sitemaps_plus.sources import (
 )
 from django_sitemaps_plus.sources.compiling import (
     declared_methods,
+    get_absolute_url,
     images_of,
     is_expression,
     is_path,
@@ -186,13 +187,14 @@ def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
     """Yield which times at which rows come and go builds do not notice, or not soon."""
     with open_section(source, sample_site()).reading():
         followed, others = moments(rows), unfollowed(rows)
-        is_unknown = is_opaque(rows) or bool(declared_methods(source))
+        methods = declared_methods(source).values()
+        is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
     is_declared = source.starts or source.ends or source.max_age is not None
     for name in () if is_declared else others:
         yield warning(
             48,
             f"get_queryset() compares {name} with the present time where builds cannot "
-            "follow it: within another query or an aggregate, or beside a column.",
+            "follow it: in another query, an aggregate or raw SQL, or beside a column.",
             "Name the time in starts or ends, or set max_age.",
         )
     for moment in followed:

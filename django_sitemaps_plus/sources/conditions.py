@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -46,6 +47,9 @@ from .querysets import narrowed, plain
 
 #: How near a value is to the present time that was taken from it just before.
 PRESENT = timedelta(minutes=1)
+
+# Raw SQL that reads the clock of the database.
+_NOW = re.compile(r"\b(now\b|current_(date|time))", re.IGNORECASE)
 
 # Comparisons that turn when one side passes the other.
 _COMPARISONS = (
@@ -188,6 +192,7 @@ def moments(rows: QuerySet[Any]) -> list[Moment]:
         same = [it for key, it in moments_by_key.items() if key.startswith(text)]
         if all(it.values != values for it in same):
             key, is_now = f"{text} {len(same)}", any(map(_is_of_present, values))
+            is_now &= not _is_of_present(lhs)
             moment = Moment(key, lhs, values, _is_indexed(lhs), is_now)
             moments_by_key[key] = moment
     return [
@@ -238,18 +243,27 @@ def turned(
 
 
 def unfollowed(rows: QuerySet[Any]) -> list[str]:
-    """Return the columns that are compared with the present time in another way."""
+    """Return the columns that are compared with the present time in another way.
+
+    Raw SQL that reads it, or is compared with it, stands for the columns in it.
+    """
     parts, names = _parts(rows.query), dict[str, None]()
-    followed = [it for it in _lookups(parts) if _sides(it) is not None]
+    sided = [(it, _sides(it)) for it in _lookups(parts)]
+    followed = [it for it, sides in sided if sides and not _is_of_present(sides[0])]
     tables = rows.query.alias_map.values()
     joins = [getattr(it, "filtered_relation", None) for it in tables]
     parts += [it.resolved_condition for it in joins if it is not None]
-    for lookup in _lookups(parts, is_deep=True):
-        sides = [lookup.lhs, *_as_list(lookup.rhs)]
-        if lookup not in followed and any(map(_is_of_present, sides)):
-            columns = [it for side in sides for it in columns_in(side)]
-            own = [it.target.name for it in columns if isinstance(it, Col)]
-            names |= dict.fromkeys(own)
+    for node in _lookups(parts, is_deep=True):
+        sides = [node]
+        if isinstance(node, Lookup):
+            sides = [node.lhs, *_as_list(node.rhs)]
+        if node not in followed and any(map(_is_of_present, sides)):
+            columns = [it for side in sides for it in columns_in(side, is_deep=True)]
+            timed = list(filter(_is_timed, columns)) or columns
+            names |= dict.fromkeys(
+                it.target.name if isinstance(it, Col) else f"raw SQL '{_sql(it)[:100]}'"
+                for it in timed
+            )
     return [*names]
 
 
@@ -275,10 +289,20 @@ def is_present(moment: Any) -> bool:
 
 
 def _is_of_present(node: Any) -> bool:
-    """Return whether it has the present time; a bare day may be a constant."""
-    if isinstance(node, Now) or (isinstance(node, datetime) and is_present(node)):
+    """Return whether it moves with the clock: has the present time, or today.
+
+    A time that is whole minutes from now was taken from it, as by ``now() -
+    timedelta(days=30)``, unless it is a constant: those have no microseconds. Missed
+    are times that are rounded, such as midnight, and other days than today.
+    """
+    if isinstance(node, Now) or is_present(node):
         return True
+    if isinstance(node, datetime) and node.microsecond:
+        with suppress(TypeError):  # for an aware time and a naive one
+            return (timezone.now() - node) % PRESENT < timedelta(seconds=1)
     parts: list[Any] = [getattr(node, "value", None)]
+    if isinstance(node, RawSQL | ExtraWhere):
+        parts += [Now()] if _NOW.search(_sql(node)) else node.params or ()
     parts += getattr(node, "get_source_expressions", list)()
     return any(_is_of_present(it) for it in parts if it is not None and it is not node)
 
@@ -287,10 +311,14 @@ def _parts(query: Query) -> list[Any]:
     return [query.where, *query.annotations.values()]
 
 
-def _lookups(nodes: Iterable[Any], *, is_deep: bool = False) -> Iterator[Lookup[Any]]:
-    """Yield the comparisons in expressions; those of what reads others on demand."""
+def _sql(raw: Any) -> str:
+    return " AND ".join(getattr(raw, "sqls", None) or [raw.sql])
+
+
+def _lookups(nodes: Iterable[Any], *, is_deep: bool = False) -> Iterator[Any]:
+    """Yield the comparisons in expressions; on demand raw ones and of other rows."""
     for node in nodes:
-        if isinstance(node, Lookup):
+        if isinstance(node, Lookup) or (is_deep and isinstance(node, ExtraWhere)):
             yield node
         if isinstance(node, Query) and is_deep:
             yield from _lookups(_parts(node), is_deep=is_deep)
@@ -306,23 +334,30 @@ def _sides(lookup: Lookup[Any]) -> tuple[Any, list[Any]] | None:
     if len(reading) != 1 or not isinstance(lookup, _COMPARISONS):
         return None
     columns = columns_in(reading[0])
-    is_time = [
-        isinstance(it, Col) and isinstance(it.target, DateField | TimeField)
-        for it in columns
-    ]
     is_plain = all(isinstance(it, Col) for it in columns)
-    if not any(is_time) or not is_plain or _is_of_present(reading[0]):
+    if not any(map(_is_timed, columns)) or not is_plain:
         return None
     others = [side for side in sides if side is not reading[0]]
     return reading[0], [it.value if isinstance(it, Value) else it for it in others]
 
 
-def columns_in(node: Any) -> list[Any]:
-    """Return the columns that an expression reads, and queries and the like in it."""
-    if isinstance(node, (Col, *_OTHERS)):
+def columns_in(node: Any, *, is_deep: bool = False) -> list[Any]:
+    """Return the columns that an expression reads, and raw SQL in it.
+
+    Queries and the like are returned as such, or on demand what they select.
+    """
+    is_whole = not is_deep and isinstance(node, _OTHERS)
+    if is_whole or isinstance(node, Col | RawSQL | ExtraWhere):
         return [node]
     parts: list[Any] = getattr(node, "get_source_expressions", list)()
-    return [it for part in parts if part is not None for it in columns_in(part)]
+    if isinstance(node, Query):
+        parts = [*node.select, *node.annotation_select.values()]
+    parts = [it for it in parts if it is not None]
+    return [it for part in parts for it in columns_in(part, is_deep=is_deep)]
+
+
+def _is_timed(column: Any) -> bool:
+    return isinstance(getattr(column, "target", None), DateField | TimeField)
 
 
 def _as_list(value: Any) -> list[Any]:

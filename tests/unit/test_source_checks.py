@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import Enum, StrEnum
 from typing import Any
 
@@ -19,6 +19,7 @@ from django.db.models import (
     Count,
     Exists,
     FilteredRelation,
+    Max,
     OuterRef,
     Q,
     Subquery,
@@ -27,7 +28,7 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce, Length, Now, RowNumber
+from django.db.models.functions import Coalesce, Greatest, Length, Now, RowNumber
 from django.db.models.lookups import LessThan
 from django.db.models.sql import Query
 from django.test.utils import isolate_apps
@@ -69,11 +70,29 @@ from .test_checks import ids
 
 TIMES = {"W048", "W049", "W050"}
 TIMED = {"starts": "updated_at"}
+MONTH, YEARS_AGO = timedelta(days=30), datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def inner(**conditions: Any) -> Any:
     """Return a condition on the row itself, within another query."""
     return Q(Exists(Product.objects.filter(pk=OuterRef("pk"), **conditions)))
+
+
+LATER = Greatest("updated_at", "created_on", output_field=models.DateTimeField())
+LATEST = Subquery(Product.objects.filter(pk=OuterRef("pk")).values("updated_at")[:1])
+
+
+def annotated(of: Any, **conditions: Any) -> Any:
+    """Return rows with an annotation, and conditions on it."""
+    return Product.objects.annotate(n=of).filter(**conditions)
+
+
+def newer(day: date) -> Count:
+    return Count("pk", filter=Q(created_on__lte=day))
+
+
+def raw(sql: str, *params: Any) -> Any:
+    return Product.objects.extra(where=[sql], params=params)  # noqa: S610
 
 
 class Nothing(models.Model):
@@ -746,7 +765,9 @@ class TestTrees:
             (lambda now: Q(updated_at__lte=now), {}, []),
             (lambda now: Q(updated_at__lte=Now()), {}, []),
             (lambda now: Q(updated_at__gte=now - timedelta(days=30)), {}, []),
-            (lambda now: Q(created_on__lte=now.date()), {}, []),
+            (lambda now: Q(created_on__lte=timezone.localdate()), {}, ["W049"]),
+            (lambda now: Q(updated_at__date__lte=timezone.localdate()), {}, ["W049"]),
+            (lambda now: LessThan(LATER, now - MONTH), {}, ["W049"]),
             (lambda now: Q(updated_at__date__lte=Now()), {}, ["W049"]),
             (lambda now: Q(updated_at__gte=date(2026, 1, 1)), TIMED, []),
             (lambda now: Q(created_on=date(2026, 1, 1)), {}, []),
@@ -755,8 +776,23 @@ class TestTrees:
             (lambda now: inner(updated_at__lte=now), {"max_age": 60}, []),
             (lambda now: inner(updated_at__lte=now), TIMED, []),
             (lambda now: inner(published=True), {}, []),
+            (lambda now: inner(created_on__lte=timezone.localdate()), {}, ["W048"]),
+            (lambda now: inner(updated_at__gte=now - MONTH), {}, ["W048"]),
+            (lambda now: inner(updated_at__gte=YEARS_AGO), {}, []),
             (lambda now: LessThan(Coalesce("updated_at", now), now), {}, ["W048"]),
+            (lambda now: annotated(Max("updated_at"), n__lte=now), {}, ["W048"]),
+            (lambda now: annotated(Max("updated_at"), n__lte=Now()), {}, ["W048"]),
+            (lambda now: annotated(LATEST, n__lte=now), {}, ["W048"]),
+            (lambda now: annotated(LATEST, n__lte=Now()), {}, ["W048"]),
+            (lambda now: annotated(newer(timezone.localdate()), n__gt=0), {}, ["W048"]),
+            (lambda now: annotated(newer(date(2026, 1, 1)), n__gt=0), {}, []),
+            (lambda now: raw("updated_at <= Now()"), {}, ["W048"]),
+            (lambda now: raw("updated_at <= current_timestamp"), {}, ["W048"]),
+            (lambda now: raw("updated_at <= %s", now), {}, ["W048"]),
+            (lambda now: raw("updated_at <= %s", "2026-01-01"), {}, []),
+            (lambda now: annotated(RawSQL("now()", ()), n=True), {}, ["W048"]),
             (lambda now: Q(published=True), TIMED, ["W050"]),
+            (lambda now: Q(published=True), {**TIMED, "location": None}, ["W050"]),
             (lambda now: Q(updated_at__lte=now), TIMED, []),
         ],
     )
@@ -764,7 +800,9 @@ class TestTrees:
         """W048, without an index W049, and W050 where times do not filter."""
 
         def get_queryset(self: Any) -> Any:
-            return Product.objects.filter(rows(timezone.now()))
+            found = rows(timezone.now())
+            is_whole = isinstance(found, models.QuerySet)
+            return found if is_whole else Product.objects.filter(found)
 
         given = {"get_queryset": get_queryset, **attributes}
         found = [it for it in ids_of(Product, **given) if it in TIMES]
