@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Field, Lookup
+from django.db.models import Field, Lookup, Q
 from django.db.models.functions import Now
 from django.db.models.lookups import IsNull
 from django.utils import timezone
@@ -19,7 +19,9 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.conditions import Condition, is_present
+from django_sitemaps_plus.sources.reading import every_row
 
 from .problems import shortened
 
@@ -37,6 +39,9 @@ _ASKS = {
     "in": gettext_lazy("it must be one of %s"),
 }
 
+# A comparison that holds where another does not.
+_OPPOSITES = {"gt": "lte", "gte": "lt", "lt": "gte", "lte": "gt"}
+
 #: Errors of a row by their classes, with what has happened; by "" any other.
 _MEANS = {
     "NoReverseMatch": gettext_lazy("no address of the site fits its values"),
@@ -47,13 +52,23 @@ _MEANS = {
 
 
 def reasons_of(
-    found: Sequence[Condition] | None, row: Any, shown: Collection[str] | None
+    found: Sequence[Condition] | None,
+    row: Any,
+    shown: Collection[str] | None,
+    source: ModelSource,
 ) -> Iterator[str]:
-    """Yield in words what ``unmet()`` has found of a row.
+    """Yield in words what ``unmet()`` has found of a row, declared times first.
 
     With names of fields that may be shown, a condition on others is told without
     values.
     """
+    times = ((source.starts, "gt"), (source.ends, "lte"))
+    for path, lookup in () if found is None else times:
+        if path and (shown is None or path in shown):
+            passed = Q(pk=row.pk, **{f"{path}__{lookup}": timezone.now()})
+            rows = every_row(source).filter(passed).order_by(path)
+            for moment in rows.values_list(path, flat=True)[:1]:
+                yield _listed(moment, is_early=lookup == "gt")
     for it in found or ():
         hidden = set() if shown is None else it.fields - {*shown}
         if not it.sql:
@@ -101,16 +116,14 @@ def _in_words(condition: Condition, row: Any) -> str:
         is_null = bool(wanted) != is_negated
         asked = _("it must be empty") if is_null else _("it must not be empty")
         return _("%(field)s is %(value)s; %(asked)s") % {**shown, "asked": asked}
-    if name not in _ASKS or (is_negated and name not in ("exact", "iexact", "in")):
+    if is_negated and name in _OPPOSITES:
+        name, is_negated = _OPPOSITES[name], False
+    if name not in _ASKS:
         return ""
     is_time = name in ("lte", "gte") and isinstance(value, date)
     is_time |= name in ("lt", "gt") and isinstance(value, datetime)
-    if is_time and is_present(wanted) and not is_negated:
-        is_early = name in ("lt", "lte")
-        words: str = _("listed from %s") if is_early else _("listed until %s")
-        is_aware = isinstance(value, datetime) and timezone.is_aware(value)
-        zone = f" {timezone.localtime(value):%Z}" if is_aware else ""
-        return words % f"{shown['value']}{zone}"
+    if is_time and is_present(wanted):
+        return _listed(value, is_early=name in ("lt", "lte"))
     if name == "in":
         wanted = list(wanted)
         others = ["…"] if len(wanted) > MAX_VALUES else []
@@ -125,7 +138,14 @@ def _in_words(condition: Condition, row: Any) -> str:
     return _("%(field)s is %(value)s; %(asked)s") % {**shown, "asked": asked}
 
 
-def in_words(value: Any, field: Field[Any, Any]) -> str:
+def _listed(moment: Any, *, is_early: bool) -> str:
+    words: str = _("listed from %s") if is_early else _("listed until %s")
+    is_aware = isinstance(moment, datetime) and timezone.is_aware(moment)
+    zone = f" {timezone.localtime(moment):%Z}" if is_aware else ""
+    return words % f"{in_words(moment)}{zone}"
+
+
+def in_words(value: Any, field: Field[Any, Any] | None = None) -> str:
     """Return the value of a field as the admin would show it."""
     if value is None or value == "":
         return _("empty")
@@ -137,7 +157,8 @@ def in_words(value: Any, field: Field[Any, Any]) -> str:
         return date_format(value, "DATETIME_FORMAT")
     if isinstance(value, date):
         return date_format(value, "DATE_FORMAT")
-    if isinstance(value, str | int) and value in (known := dict(field.flatchoices)):
+    known = dict(field.flatchoices) if field else {}
+    if isinstance(value, str | int) and value in known:
         return str(known[value])
     return shortened(repr(value) if isinstance(value, str) else str(value))
 

@@ -40,7 +40,7 @@ from django_sitemaps_plus.tracking.schedule import is_due
 
 from .advice import as_model_source, forms_of, rows_at, where_it_leads
 from .conditions import answers_of_engines, plainly, reasons_of
-from .requests import command_for
+from .requests import command_for, has_workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +295,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                 words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
                 note = excluded.note
                 reasons.append(f"{words}: {note}" if note else words)
-            reasons += reasons_of(conditions, row, shown)
+            reasons += dict.fromkeys(reasons_of(conditions, row, shown, rows))
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             with override(viewer.language):
@@ -362,7 +362,7 @@ def _search(
         if not lead.reasons and not listed.issuperset(lead.urls):
             lead.reasons = [_delay(section, key)]
     if stale and all(it.object for it in found.listings):
-        why = _delay(section, *leads)
+        why = _delay(section, *leads, is_over=True)
         found.notes.append(_("The page that lists it is out of date: %s.") % why)
 
 
@@ -404,7 +404,7 @@ def _documents(
         yield Page(number=number + 1), lines.encode()
 
 
-def _delay(opened: OpenSection, *keys: Any) -> str:
+def _delay(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
     """Return why a row that is listed by now is on no page, or the other way round."""
     name, site = opened.name, opened.site
     section = Section.objects.filter(site=site.name, name=name).first()
@@ -422,6 +422,9 @@ def _delay(opened: OpenSection, *keys: Any) -> str:
     if dirty.exists() or waiting_changes([name]):
         return _("it waits for a build: run %s") % command
     if is_due(opened, section, keys):
-        return _("its time has come: run %s") % command
+        words = _("its time has come; the next build lists it")
+        if is_over:
+            words = _("its time is over; the next build removes it")
+        return words if has_workers() else f"{words}: {command}"
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command

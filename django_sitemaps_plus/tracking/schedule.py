@@ -186,25 +186,36 @@ class _Findings:
 
 def mark_scheduled(section: OpenSection) -> None:
     """Mark the pages of rows that the clock has listed or not; note when, for all."""
-    row, source = section.row, section.source
-    now, since, is_declared = timezone.now(), row.schedule_checked_at, False
+    row, now = section.row, timezone.now()
+    since = row.schedule_checked_at
     is_old = since is None or now - since > STATUS_INTERVAL
     keys, kept = _turned_keys(section)
-    if isinstance(source, ModelSource) and (source.starts or source.ends):
-        is_declared, times = True, Q()
-        after = now if since is None else since - CLOCK_OVERLAP
-        for path in filter(None, (source.starts, source.ends)):
-            times |= Q(**{f"{path}__gt": after, f"{path}__lte": now})
-        rows = every_row(source).filter(times).distinct()
-        keys.update(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
+    declared = _declared_keys(section, now)
+    keys.update(declared or ())
     if len(keys) > MAX_KEYS:
         mark_all(row)
     elif keys:
         mark_rows(row, section.reader, list(keys))
-    if is_declared or is_old or kept != row.moments:
+    if declared is not None or is_old or kept != row.moments:
         # The time is noted last: a crash in between marks twice.
         noted = {"schedule_checked_at": now, "moments": kept}
         Section.objects.filter(pk=row.pk).update(**noted)
+
+
+def _declared_keys(section: OpenSection, now: datetime) -> list[Any] | None:
+    """Return keys of rows whose ``starts`` or ``ends`` has passed since the last look.
+
+    They are up to one too many; None stands for a source without these.
+    """
+    source, times = section.source, Q()
+    if not isinstance(source, ModelSource) or not (source.starts or source.ends):
+        return None
+    since = section.row.schedule_checked_at
+    after = now if since is None else since - CLOCK_OVERLAP
+    for path in filter(None, (source.starts, source.ends)):
+        times |= Q(**{f"{path}__gt": after, f"{path}__lte": now})
+    rows = every_row(source).filter(times).distinct()
+    return list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
 
 
 def _turned_keys(
@@ -257,7 +268,9 @@ def is_due(section: OpenSection, row: Section, keys: Collection[Any]) -> bool:
     with section.reading():
         section.row = row
         found, _ = _turned_keys(section, is_kept=False)
-    return not found.isdisjoint(keys)
+        found.update(_declared_keys(section, timezone.now()) or ())
+    # More keys than are located mark the whole section.
+    return len(found) > MAX_KEYS or not found.isdisjoint(keys)
 
 
 def early_pages(section: Section) -> PageQuerySet | None:

@@ -23,7 +23,14 @@ from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
 from django_sitemaps_plus.diagnostics.explain import explain_url as explain
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.models import Change, Delivery, Exclusion, Page, Section
+from django_sitemaps_plus.models import (
+    Change,
+    Delivery,
+    Exclusion,
+    Page,
+    Section,
+    Worker,
+)
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.storage import delete_object
@@ -439,9 +446,9 @@ class TestConditions:
             (~Q(popularity__isnull=False), "popularity is 2.0; it must be empty"),
             (Q(name__contains="x"), "it does not meet a condition of the section: "),
             (Q(name=F("slug")), "it does not meet a condition of the section: "),
-            (~Q(popularity__lt=3), "it does not meet a condition of the section: "),
+            (~Q(popularity__lt=3), "popularity is 2.0; it must be 3.0 or more"),
             (Q(updated_at__lte=Now()), "listed from Jan. 2, 2040, 5:04 a.m."),
-            (~Q(updated_at__gt=Now()), "it does not meet a condition of the section: "),
+            (~Q(updated_at__gt=Now()), "listed from Jan. 2, 2040, 5:04 a.m. EET"),
             (
                 Q(updated_at__lte=datetime(2030, 1, 1, tzinfo=UTC)),
                 "updated at is Jan. 2, 2040, 5:04 a.m.; it must be "
@@ -555,23 +562,32 @@ class TestDelays:
         assert reason() == words
 
     @pytest.mark.database
-    def test_a_time_that_has_come(self, sections):
-        """Or gone: the next build lists the row, or no longer."""
+    @pytest.mark.parametrize("starts", [None, "updated_at"])
+    def test_a_time_that_has_come(self, sections, monkeypatch, starts):
+        """Or gone; where builds cannot follow the query, the source declares it."""
         later = timezone.now() + timedelta(days=1)
-        row = Product.objects.get(slug="product-00003")
-        Product.objects.filter(pk=row.pk).update(updated_at=later)
-        bound = [timezone.now()]
+        Product.objects.filter(slug="product-00003").update(updated_at=later)
 
         def get_queryset(self: Any) -> Any:
-            return Product.objects.filter(updated_at__lte=bound[0])
+            rows = Product.objects.filter(updated_at__lte=timezone.now())
+            return Product.objects.filter(pk__in=rows.values("pk")) if starts else rows
 
         sections.unregister("products")
-        sections.register("products", limited(2, get_queryset=get_queryset))
+        given = {"get_queryset": get_queryset, "starts": starts, "lastmod": None}
+        sections.register("products", limited(2, **given))
         build_fully()
         assert reasons()[0].startswith("listed from ")
-        bound[0] = later + timedelta(hours=1)
-        words = "its time has come: run manage.py build_sitemaps products"
+        after = later + timedelta(hours=1)
+        monkeypatch.setattr("django.utils.timezone.now", lambda: after)
+        words = "its time has come; the next build lists it"
+        assert reasons() == [f"{words}: manage.py build_sitemaps products"]
+        Worker.objects.create(kind="run", seen_at=Now(), has_ended=False)
         assert reasons() == [words]
+        if not starts:
+            build_and_relay()
+            monkeypatch.setattr("django.utils.timezone.now", lambda: START)
+            [note] = explained().notes
+            assert "its time is over; the next build removes it" in note
 
     def test_after_the_build_there_is_none(self):
         Product.objects.get(slug="new").save()
