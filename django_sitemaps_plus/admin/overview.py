@@ -199,17 +199,19 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     try:
         executor = get_executor()
         seen = [
-            (it, f"{it.kind} {_('was seen %(age)s') % {'age': age(it.seen_at)}}")
+            (it, f"{it.kind} {_('last seen %(age)s') % {'age': age(it.seen_at)}}")
             for it in Worker.objects.seen()
         ]
         there = [said for it, said in seen if it.is_there]
+        ended = [said for it, said in seen if it.has_ended]
         if gone := [said for it, said in seen if it.is_missed]:
             state, words = "error", gone
         elif not executor.is_listening:
             none = _("No workers: commands alone build and notify.")
-            state, words = ("ok", there) if there else ("warning", [none])
+            state, words = ("ok", there) if there else ("warning", [none, *ended])
         elif (faults := executor.worker_faults()) is None:
-            words = there or [_("Not known: these workers cannot be asked.")]
+            none = _("Not known: these workers cannot be asked.")
+            words = there or [none, *ended]
             state = "ok" if there else "unknown"
         elif words := [f"{fault} {remedy}" for fault, remedy in faults]:
             state = "error"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from threading import Event, Thread
 
 from django.db import connections
 
-from django_sitemaps_plus.models import Worker
-from django_sitemaps_plus.outages import in_one_line
-
-logger = logging.getLogger(__name__)
+from .work import note_worker
 
 #: Seconds between two notes.
 NOTE_SECONDS = 10.0
@@ -45,10 +41,5 @@ class Presence(Thread):
         self.join(EXIT_SECONDS)
 
     def _note(self, *, has_ended: bool) -> None:
-        try:
-            Worker.objects.note(self._kind, has_ended=has_ended)
-        except Exception as error:  # noqa: BLE001 - of a router, too; the next is tried
-            extra = {"action": "presence_failed"}
-            logger.warning("No worker is noted: %s", in_one_line(error), extra=extra)
-        finally:
-            connections.close_all()  # the database may restart, and processes may fork
+        note_worker(self._kind, has_ended=has_ended)
+        connections.close_all()  # the database may restart, and processes may fork

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import INDEX, Change, Page, Section, Worker, own_alias
+from django_sitemaps_plus.models import INDEX, Change, Page, Section, own_alias
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
@@ -106,7 +106,7 @@ class Runner:
         self._due["notify"] = math.inf  # the audit need not wait for more
         self._try("audit", self._audit)
         self._try("prune", work.prune_sites, PRUNE_AGE)
-        Worker.objects.note("run_sitemaps", has_ended=True)  # cron has taken over
+        work.note_worker("run_sitemaps --once", has_ended=True)
 
     def _step(self) -> None:
         """Build what has changed, notify, and do what can wait for a change."""

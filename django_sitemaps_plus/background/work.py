@@ -21,7 +21,8 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import SitemapsPlusError
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, Worker
+from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.claims import BATCH_PAGES
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -128,6 +129,16 @@ def notify(
     """
     most = get_settings().task_seconds if seconds is None else seconds
     for_each(shuffled_sites(), lambda: notified(notify_engines(seconds=most)))
+
+
+def note_worker(kind: str, *, has_ended: bool) -> None:
+    """Record that a worker of a kind is there, or has ended; log it if that fails."""
+    try:
+        with contained():
+            Worker.objects.note(kind, has_ended=has_ended)
+    except Exception as error:  # noqa: BLE001 - of a router, too; the next is tried
+        extra = {"action": "presence_failed"}
+        logger.warning("No worker is noted: %s", in_one_line(error), extra=extra)
 
 
 @contextmanager

@@ -271,17 +271,20 @@ def _workers(site: Site) -> Findings:
     gone = problems_of(SiteStatus(site=site, workers=workers))
     for it in gone:
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
-    if there := [it for it in workers if it.is_there]:
-        ages = [f"{it} was seen {span(it.age.total_seconds())} ago" for it in there]
-        yield Finding("workers", True, "; ".join(ages))
+    ages = {it: f"{it} last seen {span(it.age.total_seconds())} ago" for it in workers}
+    if there := [ages[it] for it in workers if it.is_there]:
+        yield Finding("workers", True, "; ".join(there))
+    ended = [f"; {ages[it]}" for it in workers if it.has_ended]
     if not executor.is_listening:
         if not there and not gone:
-            yield Finding("workers", None, "none, so commands alone build and notify")
+            text = f"none, so commands alone build and notify{''.join(ended)}"
+            yield Finding("workers", None, text)
         return
     for fault, remedy in executor.schedule_faults():
         yield Finding("schedule", None, fault, remedy)
     if (faults := executor.worker_faults()) is None:
-        yield Finding("workers", None, "those of EXECUTOR cannot be asked", _SWEEP)
+        text = f"those of EXECUTOR cannot be asked{''.join(ended)}"
+        yield Finding("workers", None, text, _SWEEP)
     else:
         found = [Finding("workers", False, *it) for it in faults]
         yield from found or [Finding("workers", True, "the broker and a worker answer")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -40,7 +40,15 @@ def _task(function: Callable[..., None]) -> Any:
     queues = {*_backend().queues} or {"default"}
     queue = "default" if "default" in queues else min(queues)
     make: Any = tasks.task(backend=get_settings().tasks_alias, queue_name=queue)
-    return make(function)
+
+    @wraps(function)
+    def run(*arguments: Any) -> None:
+        work.note_worker(
+            "tasks", has_ended=True
+        )  # a worker that waits for tasks says nothing
+        function(*arguments)
+
+    return make(run)
 
 
 @_task

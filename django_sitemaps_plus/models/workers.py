@@ -38,10 +38,11 @@ class WorkerQuerySet(RowQuerySet["Worker"]):
 class Worker(Row):
     """A kind of worker; one row for all its processes, since one of them is enough."""
 
-    #: ``celery``, or the command that runs.
+    #: ``celery``, ``tasks``, or the command that runs.
     kind = models.CharField(max_length=32, unique=True)
     seen_at = models.DateTimeField()
-    #: Whether the last one ended by itself; others of its kind note that they run.
+    #: Whether the last one ended by itself, as tasks and runs of cron do: none of these
+    #: is missed, and what waits too long tells. Others note that they run.
     has_ended = models.BooleanField()
 
     #: Set by `seen`: the database's time.

@@ -140,7 +140,7 @@ class TestWorkers:
             ([], False, "ok", "Workers that answer: a, b"),
             ([("It is deaf.", "Shout.")], False, "error", "It is deaf. Shout."),
             (None, False, "unknown", "cannot be asked"),
-            (None, True, "ok", "run_sitemaps was seen"),
+            (None, True, "ok", "run_sitemaps last seen"),
         ],
     )
     def test_of_an_executor(
@@ -153,7 +153,7 @@ class TestWorkers:
 
     @pytest.mark.parametrize(
         ("is_seen", "state", "words"),
-        [(False, "warning", "No workers"), (True, "ok", "run_sitemaps was seen")],
+        [(False, "warning", "No workers"), (True, "ok", "run_sitemaps last seen")],
     )
     def test_without_one(self, admin_client, is_seen, state, words):
         self.look(admin_client, is_seen, state, words)
@@ -161,7 +161,18 @@ class TestWorkers:
     def test_one_that_is_gone(self, admin_client):
         Worker.objects.note("run_sitemaps")
         Worker.objects.update(seen_at=timezone.now() - GONE)
-        self.look(admin_client, False, "error", "was seen 1\xa0minute\xa0ago")
+        self.look(admin_client, False, "error", "run_sitemaps last seen 1 minute ago")
+
+    def test_tasks_and_cron_are_seen_and_not_missed(
+        self, admin_client, woken, monkeypatch
+    ):
+        """They end by themselves, each time."""
+        monkeypatch.setattr(Listening, "worker_faults", lambda self: None)
+        Worker.objects.note("tasks", has_ended=True)
+        Worker.objects.update(seen_at=timezone.now() - GONE)
+        self.look(admin_client, False, "unknown", "tasks last seen 1 minute ago")
+        shown = admin_client.get(reverse("admin:sitemaps_plus_dashboard_changelist"))
+        assert "<bdi>tasks</bdi> last seen 1" in shown.text
 
     def look(self, client: Any, is_seen: bool, state: str, words: str) -> None:
         """Look at the page, and see what it says."""
@@ -401,7 +412,7 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
     shown = client.get(DASHBOARD).text
     assert f"{cell}1" in shown
     assert "First steps" not in shown
-    seen = "<span><bdi>celery</bdi> was seen just now</span>"
+    seen = "<span><bdi>celery</bdi> last seen just now</span>"
     assert seen in shown
     Worker.objects.update(seen_at=timezone.now() - GONE)
     assert seen not in client.get(DASHBOARD).text

@@ -28,13 +28,26 @@ pytestmark = pytest.mark.django_db(transaction=True)
 EXECUTOR = f"{tasks.__name__}.TasksExecutor"
 IMMEDIATE = f"{tasks.tasks.__name__}.backends.immediate.ImmediateBackend"
 RQ = ["django_rq", "django_tasks_rq"]
-WORKER = ["db_worker", "--interval", "0.1", "--no-startup-delay", "--verbosity", "3"]
+
+#: Seconds of a lease and between two looks for tasks; after ten times both, a killed
+#: one's pages hang.
+LEASE, POLL = 2, 0.1
+HANGS = 10 * (LEASE + POLL)
+
+WORKER = [
+    "db_worker",
+    "--interval",
+    str(POLL),
+    "--no-startup-delay",
+    "--verbosity",
+    "3",
+]
 
 
 @pytest.fixture(autouse=True)
 def executor(configure: Any) -> None:
     """Let workers of Django's Tasks build."""
-    configure(EXECUTOR=EXECUTOR, WAKE_SECONDS=1, LEASE_SECONDS=2)
+    configure(EXECUTOR=EXECUTOR, WAKE_SECONDS=1, LEASE_SECONDS=LEASE)
 
 
 def waiting() -> list[tuple[str, Any]]:
@@ -51,6 +64,8 @@ class TestWorkers:
         with keeping(ProductSource, *WORKER, ready="Starting worker"):
             rename(0, "renamed")
             wait_until_published("renamed")
+        [found] = doctor._workers(get_site())
+        assert "cannot be asked; tasks last seen" in found.text
 
     def test_one_that_is_killed_loses_nothing(self, sections, run):
         """Its task may stay for ever: the next one, or a sweep, builds its pages."""
@@ -61,9 +76,9 @@ class TestWorkers:
             wait_until(Page.objects.filter(built__gt=0).exists, "it builds")
             worker.kill()
             worker.start()
-            wait_until(lambda: not claimed(), "its claims are over")
+            wait_until(lambda: not claimed(), "its claims are over", HANGS)
             tasks.refresh.enqueue(["products"])
-            wait_until_done(40)
+            wait_until_done(40, HANGS)
         assert len({url.split("/")[3] for url in published_urls()}) == 2
 
     def test_a_sweep_builds_what_no_task_does(self, publish, run):

@@ -19,8 +19,12 @@ from django_sitemaps_plus.background import runner as running
 from django_sitemaps_plus.background import work
 from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.background.work import build_sections
+from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import SiteStatus
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Change, Delivery, Page, Section, Worker
+from django_sitemaps_plus.models.workers import GONE
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
@@ -30,6 +34,11 @@ from tests.support.shop import limited, make_products
 
 from .sources import BrokenSource, ProductSource, SlowSource
 from .test_tasks import rename, wait_until_done, wait_until_published
+
+#: Seconds of a lease and between two looks; after ten times both, a killed one's pages
+#: hang.
+LEASE, POLL = 2, 1
+HANGS = 10 * (LEASE + POLL)
 
 LONG_AGO = timezone.now() - timedelta(days=1)
 
@@ -77,16 +86,41 @@ class TestProcess:
         assert not Page.objects.exclude(attempts=0).exists()
 
     def test_two_share_the_pages_and_one_may_die(self, sections, configure):
-        configure(LEASE_SECONDS=2)
+        """Within a lease and a poll; it hangs after ten times as long."""
+        configure(LEASE_SECONDS=LEASE, WAKE_SECONDS=POLL)
         make_products(60)
         sections.register("products", SlowSource)
         with keeping(SlowSource) as killed, keeping(SlowSource):
             wait_until(Page.objects.filter(built__gt=0).exists, "they build")
             killed.kill()
-            wait_until_done(60)
+            wait_until_done(60, HANGS)
         builders = {url.split("/")[3] for url in published_urls()}
         assert len(builders) == 2
         assert unfinished() == []
+
+    def test_one_that_is_killed_is_missed_and_one_that_starts_goes_on(
+        self, sections, configure
+    ):
+        configure(LEASE_SECONDS=LEASE, WAKE_SECONDS=POLL)
+        make_products(20)
+        sections.register("products", SlowSource)
+
+        def problems() -> list[str]:
+            status = SiteStatus(site=get_site(), workers=Worker.objects.seen())
+            return [it.id for it in problems_of(status)]
+
+        with keeping(SlowSource) as worker:
+            wait_until(Page.objects.filter(built__gt=0).exists, "it builds")
+            worker.kill()
+            assert problems() == []
+            Worker.objects.update(seen_at=F("seen_at") - GONE)  # a minute is over
+            assert problems() == ["worker_gone"]
+            worker.start()
+            wait_until(lambda: problems() == [], "it is there again")
+            wait_until_done(20, HANGS)
+            rename(0, "renamed")
+            urls = f"/{worker.pid}/renamed/"
+            wait_until(lambda: any(urls in it for it in published_urls()), "it builds")
 
 
 class Told:
@@ -251,9 +285,11 @@ class TestOnce:
     def test_it_does_all_that_waits(self, shop, run, configure):
         shop()
         rename(0, "renamed")
+        Worker.objects.note("run_sitemaps")  # one that stays, and may be killed
         assert "products: 1 page rendered, 1 changed" in run("run_sitemaps", once=True)
         assert unfinished() == []
-        assert Worker.objects.get().has_ended  # none is missed that ran before
+        kinds = dict(Worker.objects.values_list("kind", "has_ended"))
+        assert kinds == {"run_sitemaps": False, "run_sitemaps --once": True}
 
     def test_it_audits_though_changes_must_wait(self, shop, run):
         shop()

@@ -81,7 +81,7 @@ def refresh() -> None:
         connections.close_all()
 
 
-def wait_until_done(entries: int) -> None:
+def wait_until_done(entries: int, *timeout_seconds: float) -> None:
     """Return once a crawler finds so many entries, and nothing is left to do."""
     wait_until(
         lambda: (
@@ -89,6 +89,7 @@ def wait_until_done(entries: int) -> None:
             and Page.objects.filter(section__name="", built__gt=0).exists()
         ),
         "all is built",
+        *timeout_seconds,
     )
     assert len(published_urls()) == entries
     assert unfinished() == []
