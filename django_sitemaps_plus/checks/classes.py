@@ -227,6 +227,10 @@ def _constants(source: DeclaredSource) -> Faults:
                 words = str(fault).removeprefix(f"{name} ")
                 message = f"{name} cannot be written: {words}."
                 yield error(37, message, instead(source, name, value))
+    title = source.title
+    is_text = title is None or isinstance(title, str | Promise)
+    if not (is_text or is_expression(title) or is_method(title)):
+        yield error(37, f"title is {title!r}.", instead(source, "title", title))
 
 
 def attribute_of(

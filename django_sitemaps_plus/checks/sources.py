@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from difflib import get_close_matches
 from importlib.util import find_spec
-from inspect import signature
+from inspect import getattr_static, signature
 from operator import itemgetter
 from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -56,7 +56,7 @@ from .classes import (
 from .crawlers import explain_reverse, has_only_views_of_contrib, no_url, route_to
 from .examining import Faults, declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
-from .watching import check_query, check_watched
+from .watching import check_query, check_returns, check_watched
 
 _REGISTERING = re.compile(r"(?ms)^from django_sitemaps_plus import .*\bregister\b")
 _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
@@ -135,6 +135,7 @@ def _parts(source: Source) -> Faults:
     if not (yield from declared(check_values(source))):
         return
     yield from _pages(source)
+    yield from declared(check_returns(source))
     if isinstance(source, ModelSource | ViewSource):
         if not (yield from declared(check_languages(source))):
             return
@@ -173,7 +174,7 @@ def _pages(source: Source) -> Faults:
 
 def _views(source: ViewSource) -> Faults:
     given: Any = source.views
-    if given is ViewSource.views:
+    if getattr_static(source, "views") in ((), []):
         yield error(33, "it has no views.", 'Write views = ["home"].')
     elif not isinstance(given, str) and isinstance(given, Iterable):
         for view in given:

@@ -23,12 +23,15 @@ from django_sitemaps_plus.sites import sample_site
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
+    SitemapSource,
+    Source,
     Under,
     dependencies,
     related,
 )
 from django_sitemaps_plus.sources.compiling import (
     declared_methods,
+    find_field,
     get_absolute_url,
     images_of,
     is_expression,
@@ -54,7 +57,15 @@ from django_sitemaps_plus.tracking.databases import may_hold_changes
 from django_sitemaps_plus.tracking.relations import concrete, is_model
 from django_sitemaps_plus.tracking.watching import models_of, watched_models
 
-from .examining import Faults, error, examining, unexamined, unreadable, warning
+from .examining import (
+    Faults,
+    error,
+    examining,
+    returns_nothing,
+    unexamined,
+    unreadable,
+    warning,
+)
 
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}
@@ -125,6 +136,17 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
     return ""
 
 
+def check_returns(source: Source) -> Faults:
+    """Yield a method that lists nothing; to call it may read a whole table."""
+    kind: Any = type(source)
+    name = "entries"
+    if isinstance(source, SitemapSource):
+        # A class with its own paging need not have items() that work.
+        name, kind = "" if source.has_own_paging else "items", source.kind
+    if returns_nothing(getattr(kind, name, None)):
+        yield error(23, f"{name}() returns None.", "It lacks a return.")
+
+
 def check_query(source: ModelSource) -> Faults:
     """Compile the query, since an expression shows its faults nowhere else."""
     with open_section(source, sample_site()).reading():
@@ -189,6 +211,12 @@ def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
         followed, others = moments(rows), unfollowed(rows)
         methods = declared_methods(source).values()
         is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
+    for name in ("starts", "ends"):
+        field = find_field(source.model, path := getattr(source, name) or "")
+        if field is not None and "Date" not in (kind := field.get_internal_type()):
+            hint = f'Name a date field, such as {name} = "publish_at".'
+            yield error(23, f"{name} names {path!r}, a {kind} and no date.", hint)
+            return
     is_declared = source.starts or source.ends or source.max_age is not None
     for name in () if is_declared else others:
         yield warning(

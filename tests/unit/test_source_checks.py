@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum, StrEnum
 from typing import Any
@@ -28,7 +29,7 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce, Greatest, Length, Now, RowNumber
+from django.db.models.functions import Coalesce, Greatest, Length, Now, RowNumber, Upper
 from django.db.models.lookups import LessThan
 from django.db.models.sql import Query
 from django.test.utils import isolate_apps
@@ -187,6 +188,10 @@ BELOW = Genre.objects.filter(parent=OuterRef("pk"))
         ({"location": Route("product-detail", slug="label")}, ["E022"]),
         ({"priority": Value(1) + Value("a")}, ["E023"]),
         ({"starts": 5}, ["E023"]),
+        ({"starts": "slug"}, ["E023"]),
+        ({"ends": "created_on"}, ["W050"]),
+        ({"title": 5}, ["E037"]),
+        ({"title": Upper("name")}, []),
         ({"using": "nowhere"}, ["E023"]),
         ({"get_queryset": lambda self: [1]}, ["E023"]),
         ({"get_queryset": lambda self: Product.objects.all()[:5]}, ["E023"]),
@@ -332,6 +337,8 @@ def test_paths_of_the_queryset_itself(attributes, expected):
     [
         ({"views": 5}, ["E033"]),
         ({"views": "home"}, ["E033"]),
+        ({"views": []}, ["E033"]),
+        ({"views": property(lambda self: [])}, []),
         ({"views": ["home", 5]}, ["E033"]),
         ({"views": ["home", "nowhere"]}, ["E021"]),
         ({"views": LACKING}, ["W037"]),
@@ -593,12 +600,39 @@ def test_a_positional_argument_of_a_route_is_named():
     ],
 )
 def test_a_forgotten_return_is_named_when_rows_are_read(base, attributes):
-    """No check calls entries() or items(), which may read a whole table."""
+    """No check calls entries() or items(), which may read a whole table.
+
+    But code that can return nothing else is known.
+    """
     with temporary_registry() as sections:
         sections.register("checked", type("Checked", (base,), attributes))
+        assert ids(check_sources()) == ["E023"]
         section = open_section("checked", sample_site())
         with pytest.raises(SourceError, match=r"None, .*Does it lack a return\?"):
             render_page(section, EVERYTHING)
+
+
+def looping(self: Any, origin: str = "") -> Any:
+    for _ in Product.objects.all():
+        origin += "x"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_named"),
+    [
+        (looping, True),
+        (lambda self, origin="": origin or None, False),
+        (lambda self, origin="": None if origin else [], False),
+        (lambda self, origin="": (yield), False),
+        (lambda self, origin="": {}["tenant"], False),
+        (functools.partial(looping), False),
+        (raising(LookupError())["get_queryset"], False),
+    ],
+)
+def test_code_that_may_return_something_is_fine(code, is_named):
+    named = [("E023" in ids(with_name(Sitemap, "items", code)))]
+    named += ["E023" in ids(with_name(Source, "entries", code))]
+    assert named == [is_named] * 2
 
 
 class TestUnwatched:
