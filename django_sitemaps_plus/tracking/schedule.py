@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from itertools import product
 from typing import Any
 
 from django.db.models import DateTimeField, F, Q, QuerySet
@@ -36,8 +37,8 @@ WINDOW = timedelta(minutes=10)
 #: Rows up to which those of the window are counted.
 MAX_COUNT = 100_000
 
-#: How far before the last look at the schedule the next one begins: the clock of a
-#: database or another worker may be so far behind, and have left the row as it was.
+#: How long after its time a row is marked once more: the clock of a database or another
+#: worker may be so far behind, and have left the row as it was.
 CLOCK_OVERLAP = timedelta(minutes=1)
 
 #: Seconds between two looks at a time whose column has no index.
@@ -190,7 +191,7 @@ def mark_scheduled(section: OpenSection) -> None:
     since = row.schedule_checked_at
     is_old = since is None or now - since > STATUS_INTERVAL
     keys, kept = _turned_keys(section)
-    declared = _declared_keys(section, now)
+    declared = _declared_keys(section, now, is_followed=bool(kept))
     keys.update(declared or ())
     if len(keys) > MAX_KEYS:
         mark_all(row)
@@ -202,7 +203,9 @@ def mark_scheduled(section: OpenSection) -> None:
         Section.objects.filter(pk=row.pk).update(**noted)
 
 
-def _declared_keys(section: OpenSection, now: datetime) -> list[Any] | None:
+def _declared_keys(
+    section: OpenSection, now: datetime, *, is_followed: bool
+) -> list[Any] | None:
     """Return keys of rows whose ``starts`` or ``ends`` has passed since the last look.
 
     They are up to one too many; None stands for a source without these.
@@ -210,10 +213,13 @@ def _declared_keys(section: OpenSection, now: datetime) -> list[Any] | None:
     source, times = section.source, Q()
     if not isinstance(source, ModelSource) or not (source.starts or source.ends):
         return None
-    since = section.row.schedule_checked_at
-    after = now if since is None else since - CLOCK_OVERLAP
-    for path in filter(None, (source.starts, source.ends)):
-        times |= Q(**{f"{path}__gt": after, f"{path}__lte": now})
+    spans = [(section.row.schedule_checked_at or now, now)]
+    if not is_followed:  # no time in the query tells by which clock rows are listed
+        spans.append((spans[0][0] - CLOCK_OVERLAP, now - CLOCK_OVERLAP))
+    for path, (after, until) in product(
+        filter(None, (source.starts, source.ends)), spans
+    ):
+        times |= Q(**{f"{path}__gt": after, f"{path}__lte": until})
     rows = every_row(source).filter(times).distinct()
     return list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
 
@@ -267,8 +273,9 @@ def is_due(section: OpenSection, row: Section, keys: Collection[Any]) -> bool:
     """Return whether the time of some rows has come or gone since the last build."""
     with section.reading():
         section.row = row
-        found, _ = _turned_keys(section, is_kept=False)
-        found.update(_declared_keys(section, timezone.now()) or ())
+        found, kept = _turned_keys(section, is_kept=False)
+        declared = _declared_keys(section, timezone.now(), is_followed=bool(kept))
+        found.update(declared or ())
     # More keys than are located mark the whole section.
     return len(found) > MAX_KEYS or not found.isdisjoint(keys)
 
