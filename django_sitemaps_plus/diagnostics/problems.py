@@ -187,6 +187,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                     "pruning removes its pages."
                 ),
                 command=command_for("prune_sitemaps", site),
+                since=section.missing_since,
             )
             continue
         if section.hold_reason:
@@ -202,6 +203,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 ),
                 command=command_for("build_sitemaps", site, name, "--allow-shrink"),
                 action="release",
+                since=section.held_since,
             )
         elif section.skipped and not section.entries:
             yield Problem(
@@ -272,6 +274,7 @@ def _failing(section: SectionStatus, site: Site) -> Problem:
             "section."
         ),
         count=section.parked + section.failed,
+        since=section.failed_since,
         **rebuilt(section.section, site),
     )
 
@@ -308,6 +311,7 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 command=command,
                 action="retry",
                 count=engine.dead,
+                since=engine.dead_since,
             )
 
 
@@ -329,13 +333,10 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
         least = highest * (1 - FALLEN) if isinstance(highest, float) else 0
         if share is not None and share < least:
             fewer.append(Item(name=feed, words=f"{highest:.0%} → {share:.0%}"))
+    late = _("It read last a week or more before the newest change: %s")
     kinds = (
         ("engine_feedback", errors, _("Errors that it reports: %s")),
-        (
-            "engine_unread",
-            unread,
-            _("It read last a week or more before the newest change: %s"),
-        ),
+        ("engine_unread", unread, late),
         ("engine_indexed", fewer, _("It has indexed fewer URLs than before: %s")),
     )
     for id_, items, message in kinds:

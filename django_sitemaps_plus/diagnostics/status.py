@@ -58,6 +58,7 @@ class SectionStatus:
     site: str
     section: str
     registered: bool = True
+    missing_since: datetime | None = None  # when a build has met that it is not
     live: bool = True  # rendered on request, since no build has made pages of it
     always_live: bool = False  # its source says so: no build makes pages of it
     pages: int = 0  # with entries
@@ -70,7 +71,9 @@ class SectionStatus:
     builders: int = 0
     parked: int = 0  # pages that failed often, or builders died of; tried rarely
     failed: int = 0  # other dirty pages whose last build failed
+    failed_since: datetime | None = None  # the first change that these do not have
     held_pages: int = 0  # that the guard holds
+    held_since: datetime | None = None  # the first change that these do not have
     hold_reason: str = ""
     fault: str = ""  # why the last build of it failed
     fault_since: datetime | None = None
@@ -149,6 +152,7 @@ def _section_rows(
     planned = ~Q(work__state=State.RETIRED)
     parked = planned & is_parked("work__")
     failed = planned & ~is_parked("work__") & ~Q(work__error="")
+    held = active & Q(work__hold=Hold.HELD)
     claimed = planned & Q(work__claimed_at__gte=Now() - get_settings().lease)
     claimed &= ~Q(work__token="")
     served = Page.objects.active().filter(section=OuterRef("pk"), pk__in=damaged)
@@ -157,21 +161,23 @@ def _section_rows(
     names = [site.name for site in sites]
     has_more = Q(planned__gt=0) | ~Q(fault="")
     sections = Section.objects.filter(has_more, site__in=names).exclude(name=INDEX)
-    own = ("site", "name", "hold_reason", "fault", "fault_since", "published_at")
+    own = ("site", "name", "hold_reason", "fault", "fault_since", "missing_since")
     sums = [name for name in TOTALS if name != "listed_pages"]
     others = {"last_build_at": F("schedule_checked_at"), "pages_": F("listed_pages")}
-    rows: Any = sections.with_work().values(*own, *sums, **others)
+    rows: Any = sections.with_work().values(*own, "published_at", *sums, **others)
     rows = rows.annotate(
         dirty=Count("work", filter=active),
         building=Count("work", filter=claimed),
         builders=Count("work__token", filter=claimed, distinct=True),
         parked=Count("work", filter=parked),
-        held_pages=Count("work", filter=active & Q(work__hold=Hold.HELD)),
+        held_pages=Count("work", filter=held),
+        held_since=Min("work__changed_at", filter=held),
         lost=Subquery(lost.values("number")),
         oldest=Min("work__changed_at", filter=planned),
         error=Max("work__error", filter=parked),
         failed=Count("work", filter=failed),
         failure=Max("work__error", filter=failed),
+        failed_since=Min("work__changed_at", filter=parked | failed),
         next_attempt_at=Min("work__not_before", filter=parked | failed),
     )
     return list(rows)
@@ -190,6 +196,7 @@ class EngineStatus:
     #: Targets among them whose time has not come: they were submitted lately, mostly.
     resting: int = 0
     dead: int = 0  # targets that it rejected
+    dead_since: datetime | None = None  # since when it rejects the first of them
     sent_at: datetime | None = None  # of the last notification
     #: Seconds from a change to its acceptance: the median of the last 100 of a host,
     #: where that is longest.
@@ -284,10 +291,11 @@ def _delivery_rows(
     )
     found: list[dict[str, Any]] = list(counted)
     # Other columns would have the database look up every rejected row.
-    examples = Delivery.objects.filter(pk__in=[row["example"] for row in found])
-    errors = dict(examples.values_list("pk", "error"))
+    examples = Delivery.objects.only("error", "dead_since")
+    said = examples.in_bulk([row["example"] for row in found])
     for row in found:
-        row["error"] = errors.get(row.pop("example"))
+        if example := said.get(row.pop("example")):
+            row.update(error=example.error, dead_since=example.dead_since)
     return found
 
 

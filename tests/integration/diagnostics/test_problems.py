@@ -36,6 +36,7 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
+    Hold,
     Page,
     Section,
     Worker,
@@ -243,15 +244,26 @@ class TestOthers:
         configure(ENGINES={"one": ENGINE})
         sections.register("a b", ProductSource)
         have_page(0, INDEX, wanted=2, error="the disk is full")
-        have_page(wanted=2, attempts=MAX_ATTEMPTS, error="it broke")
+        ages = [timezone.now() - timedelta(hours=it) for it in range(4)]
+        failed = {"attempts": MAX_ATTEMPTS, "error": "it broke"}
+        have_page(wanted=2, changed_at=ages[1], **failed)
+        have_page(2, wanted=2, changed_at=ages[0], **failed)
+        have_page(3, wanted=2, changed_at=ages[2], hold=Hold.HELD)
         have_page(1, "a b", entries=0, skipped=3)
         have_page(1, "gone", skipped=3, wanted=2, error="it broke once")
         Section.objects.filter(name="products").update(hold_reason="it would fall")
+        Section.objects.filter(name="gone").update(missing_since=ages[0])
         know(host="a.example", parked_reason="the key is wrong.")
         know(host="b.example", failures=3, error="it is down")
-        deliver("a", dead_since=timezone.now(), error="no such URL")
+        deliver("a", dead_since=ages[3], error="no such URL")
         [status] = read_dashboard(get_sites())
         problems = problems_of(status)
+        assert {it.id: it.since for it in problems if it.since} == {
+            "section_unregistered": ages[0],
+            "section_held": ages[2],
+            "pages_parked": ages[1],
+            "engine_rejected": ages[3],
+        }
         notify = "notify_search_engines --engine one --retry"
         assert [(it.id, it.subject, it.action, it.command[10:]) for it in problems] == [
             ("index_failed", "Sitemap index", "", "build_sitemaps"),

@@ -112,8 +112,9 @@ class TestSections:
         assert sorted(found) == [
             "always_live",
             *("builders", "building", "changes", "dirty", "dropped", "entries"),
-            *("error", "failed", "failure", "fault", "fault_since", "gzip_size"),
-            *("held_pages", "hold_reason", "live", "live_fault", "lost"),
+            *("error", "failed", "failed_since", "failure", "fault", "fault_since"),
+            *("gzip_size", "held_pages", "held_since", "hold_reason"),
+            *("live", "live_fault", "lost", "missing_since"),
             *("next_attempt_at", "pages"),
             *("parked", "plain_size", "planned", "registered", "section", "site"),
             "skipped",
