@@ -274,17 +274,15 @@ def _workers(site: Site) -> Findings:
     ages = {it: f"{it} last seen {span(it.age.total_seconds())} ago" for it in workers}
     if there := [ages[it] for it in workers if it.is_there]:
         yield Finding("workers", True, "; ".join(there))
-    ended = [f"; {ages[it]}" for it in workers if it.has_ended]
+    ended = "".join([f"; {ages[it]}" for it in workers if it.has_ended])
     if not executor.is_listening:
         if not there and not gone:
-            text = f"none, so commands alone build and notify{''.join(ended)}"
-            yield Finding("workers", None, text)
+            yield Finding("workers", None, f"none; commands build and notify{ended}")
         return
     for fault, remedy in executor.schedule_faults():
         yield Finding("schedule", None, fault, remedy)
     if (faults := executor.worker_faults()) is None:
-        text = f"those of EXECUTOR cannot be asked{''.join(ended)}"
-        yield Finding("workers", None, text, _SWEEP)
+        yield Finding("workers", None, f"EXECUTOR's cannot be asked{ended}", _SWEEP)
     else:
         found = [Finding("workers", False, *it) for it in faults]
         yield from found or [Finding("workers", True, "the broker and a worker answer")]
@@ -332,8 +330,7 @@ def _index(site: Site) -> Findings:
     text = f"{answer.url or 'the index'} answers {answer.status or 'nothing'}"
     if answer.status and not answer.is_ours:
         text += ", from another view"
-    if answer.said:
-        text += f": {answer.said}"
+    text += f": {answer.said}" if answer.said else ""
     problems = problems_of(SiteStatus(site=site, answer=answer))
     remedy = problems[0].remedy if problems else _INCLUDE
     if answer.url and not 0 < answer.status < 500:
