@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dis
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial, wraps
 from importlib.metadata import PackageNotFoundError, metadata
-from inspect import CO_COROUTINE, CO_GENERATOR
-from itertools import pairwise
 from traceback import walk_tb
 from typing import Any
 
@@ -121,25 +118,6 @@ def unreadable(reason: str, subject: str = "it") -> CheckMessage:
     """Return the error of a source whose queries or declarations cannot work."""
     hint = "Try its queryset and the expressions it declares in a shell."
     return error(23, f"{subject} cannot be read: {reason}", hint)
-
-
-def returns_nothing(method: object) -> bool:
-    """Return whether code can only return None: known without a call of it."""
-    code = getattr(method, "__code__", None)
-    if code is None or code.co_flags & (CO_GENERATOR | CO_COROUTINE):
-        return False
-    is_ended = False
-    for before, it in pairwise(dis.get_instructions(code)):
-        if it.opname not in ("RETURN_VALUE", "RETURN_CONST"):
-            continue
-        is_value = it.opname == "RETURN_VALUE"
-        step = before if is_value else it
-        # A jump to the return brings another value than the step before.
-        is_other = is_value and it.is_jump_target
-        if is_other or step.argval is not None or not step.opname.endswith("_CONST"):
-            return False
-        is_ended = True
-    return is_ended
 
 
 def unexamined(reason: str, subject: str = "it") -> CheckMessage:

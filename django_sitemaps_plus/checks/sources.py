@@ -56,7 +56,7 @@ from .classes import (
 from .crawlers import explain_reverse, has_only_views_of_contrib, no_url, route_to
 from .examining import Faults, declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
-from .watching import check_query, check_returns, check_watched
+from .watching import check_query, check_watched
 
 _REGISTERING = re.compile(r"(?ms)^from django_sitemaps_plus import .*\bregister\b")
 _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
@@ -135,7 +135,6 @@ def _parts(source: Source) -> Faults:
     if not (yield from declared(check_values(source))):
         return
     yield from _pages(source)
-    yield from declared(check_returns(source))
     if isinstance(source, ModelSource | ViewSource):
         if not (yield from declared(check_languages(source))):
             return

@@ -23,8 +23,6 @@ from django_sitemaps_plus.sites import sample_site
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
-    SitemapSource,
-    Source,
     Under,
     dependencies,
     related,
@@ -61,7 +59,6 @@ from .examining import (
     Faults,
     error,
     examining,
-    returns_nothing,
     unexamined,
     unreadable,
     warning,
@@ -134,17 +131,6 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
     except FieldDoesNotExist as fault:
         return str(fault)
     return ""
-
-
-def check_returns(source: Source) -> Faults:
-    """Yield a method that lists nothing; to call it may read a whole table."""
-    kind: Any = type(source)
-    name = "entries"
-    if isinstance(source, SitemapSource):
-        # A class with its own paging need not have items() that work.
-        name, kind = "" if source.has_own_paging else "items", source.kind
-    if returns_nothing(getattr(kind, name, None)):
-        yield error(23, f"{name}() returns None.", "It lacks a return.")
 
 
 def check_query(source: ModelSource) -> Faults:

@@ -16,14 +16,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.models import Delivery, Section
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.conditions import Condition, is_present
 from django_sitemaps_plus.sources.reading import every_row
+from django_sitemaps_plus.tracking.collecting import waiting_changes
+from django_sitemaps_plus.tracking.schedule import is_due
 
 from .problems import shortened
+from .requests import command_for, has_workers
 
 #: Values of a list that are named.
 MAX_VALUES = 5
@@ -189,3 +193,29 @@ def answers_of_engines(url: str, site: Site, *, is_gone: bool) -> dict[str, str]
                 words = f"{words}: {delivery.error}"
         found[delivery.engine] = words
     return found
+
+
+def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
+    """Return why a row that is listed by now is on no page, or the other way round."""
+    name, site = opened.name, opened.site
+    section = Section.objects.filter(site=site.name, name=name).first()
+    if section is not None and section.fault:
+        return _("the section could not be built: %s") % section.fault
+    if section is None or not section.pages.exists():
+        return _("the section is too large to be served before it is built")
+    if section.hold_reason:
+        return _("the section waits for your approval: %s") % _(section.hold_reason)
+    dirty = section.pages.active().filter(is_dirty=1)
+    if error := dirty.exclude(error="").values_list("error", flat=True).first():
+        words: str = _("a page of the section could not be built: %s") % error
+        return words
+    command = command_for("build_sitemaps", site, name)
+    if dirty.exists() or waiting_changes([name]):
+        return _("it waits for a build: run %s") % command
+    if is_due(opened, section, keys):
+        words = _("its time has come; the next build lists it")
+        if is_over:
+            words = _("its time is over; the next build removes it")
+        return words if has_workers() else f"{words}: {command}"
+    command = command_for("build_sitemaps", site, name, "--full")
+    return _("nobody has recorded that it changed: run %s") % command

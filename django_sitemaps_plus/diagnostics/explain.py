@@ -36,11 +36,9 @@ from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
-from django_sitemaps_plus.tracking.schedule import is_due
 
 from .advice import as_model_source, forms_of, rows_at, where_it_leads
-from .conditions import answers_of_engines, plainly, reasons_of
-from .requests import command_for, has_workers
+from .conditions import answers_of_engines, delay_of, plainly, reasons_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +168,7 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
     """Say which pages list a row of a model, or what leaves it out.
 
     Of each section that has it, the page of the row is read; of one that is not built,
-    only the row. The query of a section is asked only where the published page does not
-    list the row, or is about to change.
+    only the row. Its query is asked where the page lacks the row, or may change.
 
     Raises:
         DatabaseError, InterfaceError: our own rows cannot be read.
@@ -198,18 +195,17 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
                 _add(ahead, whole, same, (), viewer)
             numbers = [it.page for it in ahead.listings]
             dirty = built[name].pages.active().filter(is_dirty=1, number__in=numbers)
-            is_settled = numbers and ahead.is_whole
-            is_settled = is_settled and not any([it.reasons for it in ahead.rows])
-            if is_settled and not dirty.exists() and not waiting_changes([name]):
+            is_left_out = not ahead.is_whole or any([it.reasons for it in ahead.rows])
+            may_change = dirty.exists() or waiting_changes([name])
+            if numbers and not is_left_out and not may_change:
                 found.listings += ahead.listings
                 found.rows += ahead.rows
                 continue
         before = len(found.notes)
         _add(found, section, same, (), viewer)
         has_failed = name not in [it.section for it in found.rows]
-        has_failed &= len(found.notes) > before
         is_ours = ahead.listings or isinstance(section.source, ModelSource)
-        if whole and has_failed and is_ours:
+        if whole and is_ours and has_failed and len(found.notes) > before:
             # Its query fails: look the row up without it, as far as that goes.
             _add(found, whole, same, (), viewer)
     urls = [it.url for it in found.listings]
@@ -360,9 +356,9 @@ def _search(
     stale = listed.difference(*rightful) if len(rightful) < len(leads) else ()
     for key, lead in leads.items():
         if not lead.reasons and not listed.issuperset(lead.urls):
-            lead.reasons = [_delay(section, key)]
+            lead.reasons = [delay_of(section, key)]
     if stale and all(it.object for it in found.listings):
-        why = _delay(section, *leads, is_over=True)
+        why = delay_of(section, *leads, is_over=True)
         found.notes.append(_("The page that lists it is out of date: %s.") % why)
 
 
@@ -402,29 +398,3 @@ def _documents(
                 tally = Tally(section.name, logs=False)
                 lines = "".join(reader.chunks(ranges[number], tally))
         yield Page(number=number + 1), lines.encode()
-
-
-def _delay(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
-    """Return why a row that is listed by now is on no page, or the other way round."""
-    name, site = opened.name, opened.site
-    section = Section.objects.filter(site=site.name, name=name).first()
-    if section is not None and section.fault:
-        return _("the section could not be built: %s") % section.fault
-    if section is None or not section.pages.exists():
-        return _("the section is too large to be served before it is built")
-    if section.hold_reason:
-        return _("the section waits for your approval: %s") % _(section.hold_reason)
-    dirty = section.pages.active().filter(is_dirty=1)
-    if error := dirty.exclude(error="").values_list("error", flat=True).first():
-        words: str = _("a page of the section could not be built: %s") % error
-        return words
-    command = command_for("build_sitemaps", site, name)
-    if dirty.exists() or waiting_changes([name]):
-        return _("it waits for a build: run %s") % command
-    if is_due(opened, section, keys):
-        words = _("its time has come; the next build lists it")
-        if is_over:
-            words = _("its time is over; the next build removes it")
-        return words if has_workers() else f"{words}: {command}"
-    command = command_for("build_sitemaps", site, name, "--full")
-    return _("nobody has recorded that it changed: run %s") % command
