@@ -260,7 +260,7 @@ def test_an_error_may_have_any_text(sections, text):
     for _ in range(2):
         odd, others, unplanned = build().sections
         assert (len(odd.errors), others.entries, len(unplanned.errors)) == (1, 5, 1)
-        assert "ValueError: row " in page_row("odd", 1).error
+        assert ", priority): row " in page_row("odd", 1).error
         assert "ValueError: row " in Section.objects.get(name="unplanned").fault
 
 
