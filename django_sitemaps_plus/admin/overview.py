@@ -80,21 +80,15 @@ class SectionRow:
 @require_safe
 def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show every site with its sections and engines."""
-    return show(
-        request,
-        admin_site,
-        "changelist",
-        "overview.html",
-        **_state(request, admin_site),
-    )
+    state = _state(request, admin_site)
+    return show(request, admin_site, "changelist", "overview.html", **state)
 
 
 @require_safe
 def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Answer with the parts of the overview that move, as pieces of HTML."""
-    return show(
-        request, admin_site, "changelist", "running.html", **_state(request, admin_site)
-    )
+    state = _state(request, admin_site)
+    return show(request, admin_site, "changelist", "running.html", **state)
 
 
 def updating(done: int, planned: int) -> str:

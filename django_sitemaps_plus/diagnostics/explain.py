@@ -195,9 +195,12 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
                 _add(ahead, whole, same, (), viewer)
             numbers = [it.page for it in ahead.listings]
             dirty = built[name].pages.active().filter(is_dirty=1, number__in=numbers)
-            is_left_out = not ahead.is_whole or any([it.reasons for it in ahead.rows])
-            may_change = dirty.exists() or waiting_changes([name])
-            if numbers and not is_left_out and not may_change:
+            is_listed = ahead.is_whole and not any([it.reasons for it in ahead.rows])
+            if (
+                numbers
+                and is_listed
+                and not (dirty.exists() or waiting_changes([name]))
+            ):
                 found.listings += ahead.listings
                 found.rows += ahead.rows
                 continue

@@ -43,9 +43,8 @@ def _task(function: Callable[..., None]) -> Any:
 
     @wraps(function)
     def run(*arguments: Any) -> None:
-        work.note_worker(
-            "tasks", has_ended=True
-        )  # a worker that waits for tasks says nothing
+        # A worker that waits for tasks says nothing.
+        work.note_worker("tasks", has_ended=True)
         function(*arguments)
 
     return make(run)
