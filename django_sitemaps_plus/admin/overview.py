@@ -121,14 +121,11 @@ def _state(request: HttpRequest, admin_site: AdminSite) -> dict[str, Any]:
             links = [index_url(site)]
         links.append(f"{site.origin}/robots.txt")
         answers = _answering(status, problems)
+        fresh = _fresh(status, problems, answers[0])
         verdicts = [
             Verdict(_("Django answers"), *answers, links[0]),
             Verdict(_("Complete"), *_complete(status, problems), "problems/"),
-            Verdict(
-                _("Up to date"),
-                *_fresh(status, problems, answers[0]),
-                f"#sections-{name}",
-            ),
+            Verdict(_("Up to date"), *fresh, f"#sections-{name}"),
             Verdict(_("Engines told"), *_told(status, problems), f"#engines-{name}"),
         ]
         steps = first_steps(status, answers, links) if status.is_live else []

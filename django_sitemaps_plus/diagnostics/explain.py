@@ -196,11 +196,8 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
             numbers = [it.page for it in ahead.listings]
             dirty = built[name].pages.active().filter(is_dirty=1, number__in=numbers)
             is_listed = ahead.is_whole and not any([it.reasons for it in ahead.rows])
-            if (
-                numbers
-                and is_listed
-                and not (dirty.exists() or waiting_changes([name]))
-            ):
+            may_change = dirty.exists() or waiting_changes([name])
+            if numbers and is_listed and not may_change:
                 found.listings += ahead.listings
                 found.rows += ahead.rows
                 continue
@@ -211,9 +208,8 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         if whole and is_ours and has_failed and len(found.notes) > before:
             # Its query fails: look the row up without it, as far as that goes.
             _add(found, whole, same, (), viewer)
-    urls = [it.url for it in found.listings]
-    urls += [url for lead in found.rows for url in lead.urls]
-    if urls:
+    led = [url for lead in found.rows for url in lead.urls]
+    if urls := [it.url for it in found.listings] + led:
         found.url = urls[0]
         is_gone = found.is_whole and not found.listings
         found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
