@@ -24,7 +24,7 @@ from django_sitemaps_plus.sources import Reader, Source, reader_of, surroundings
 
 #: An error at a row of a model: its kind, the name of the model, and what has values.
 AT_ROW = re.compile(
-    r"(could not be read: \w+) \((?!row )(\w+)[ ,][^\u2069]*"  # a mark of shortened()
+    r"(could not be read: [^ ]+) \((?!row )\w+[ ,][^\u2069]*"  # a mark of shortened()
 )
 
 
@@ -70,8 +70,8 @@ class OpenSection:
             name = f"section {self.name!r}" if self.name else repr(self.source)
             # The last note names a row; it comes first, so that no limit cuts it.
             notes = reversed(getattr(error, "__notes__", ()))
-            kind = " ".join([type(error).__name__, *notes])
-            words = printable(f"{kind}: {error}".partition("\n")[0])
+            parts = [" ".join([type(error).__name__, *notes]), str(error)]
+            words = printable(": ".join([it.partition("\n")[0] for it in parts]))
             raise SourceError(
                 f"{name} could not be read: {words}", is_outage=is_outage(error)
             ) from error

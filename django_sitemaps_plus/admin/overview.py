@@ -269,7 +269,7 @@ def _fresh(
     status: SiteStatus, problems: Sequence[Problem], answers: str
 ) -> tuple[str, str]:
     ids = ("section_overdue", "section_damaged", "section_unavailable")
-    if found := _worst(problems, "origin_", *ids):
+    if found := _worst(problems, "origin_", "index_failed", *ids):
         return found
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
         return "unknown", _("Not known, since builds fail: %s") % ", ".join(failed)

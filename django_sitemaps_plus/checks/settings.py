@@ -16,6 +16,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error, router
+from django.utils.translation import override
 
 from django_sitemaps_plus import conf, sites
 from django_sitemaps_plus.cache import is_shared
@@ -270,7 +271,8 @@ def _executor() -> Faults:
         yield error(8, str(fault), hint)
     else:
         faults = (warning(10, *fault) for fault in executor.faults())
-        yield from examined(faults, "EXECUTOR")
+        with override("en"):  # as all checks are
+            yield from [*examined(faults, "EXECUTOR")]
 
 
 def check_sites(**kwargs: Any) -> list[CheckMessage]:

@@ -199,7 +199,8 @@ def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
         is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
     for name in ("starts", "ends"):
         field = find_field(source.model, path := getattr(source, name) or "")
-        if field is not None and "Date" not in (kind := field.get_internal_type()):
+        is_own = type(field).__module__.startswith("django.db.models.")
+        if field and is_own and "Date" not in (kind := field.get_internal_type()):
             hint = f'Name a date field, such as {name} = "publish_at".'
             yield error(23, f"{name} names {path!r}, a {kind} and no date.", hint)
             return

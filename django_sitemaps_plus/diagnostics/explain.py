@@ -30,11 +30,9 @@ from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import ModelSource, Source, Tally
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.conditions import unmet
-from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
-from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import as_model_source, forms_of, rows_at, where_it_leads
@@ -168,7 +166,7 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
     """Say which pages list a row of a model, or what leaves it out.
 
     Of each section that has it, the page of the row is read; of one that is not built,
-    only the row. Its query is asked where the page lacks the row, or may change.
+    only the row.
 
     Raises:
         DatabaseError, InterfaceError: our own rows cannot be read.
@@ -180,55 +178,30 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         return every_row(rows).filter(pk=row.pk) if is_same else ()
 
     found, viewer = Explanation(url=""), Viewer.current(shown)
-    built = {it.name: it for it in Section.objects.planned().filter(site=site.name)}
     for name in registry:
-        section, whole, ahead = open_section(name, site), None, Explanation(url="")
+        section = open_section(name, site)
         with _noting(found), section.reading():
             models = section.reader.tracked_models
             # A contrib class that was never built has said none yet.
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
-        with _noting(ahead), section.reading():
-            whole = _without_query(section, row)
-        if whole and name in built:
-            with _noting(ahead), section.reading():  # its keys may be of another kind
-                _add(ahead, whole, same, (), viewer)
-            numbers = [it.page for it in ahead.listings]
-            dirty = built[name].pages.active().filter(is_dirty=1, number__in=numbers)
-            is_listed = ahead.is_whole and not any([it.reasons for it in ahead.rows])
-            may_change = dirty.exists() or waiting_changes([name])
-            if numbers and is_listed and not may_change:
-                found.listings += ahead.listings
-                found.rows += ahead.rows
-                continue
         before = len(found.notes)
         _add(found, section, same, (), viewer)
         has_failed = name not in [it.section for it in found.rows]
-        is_ours = ahead.listings or isinstance(section.source, ModelSource)
-        if whole and is_ours and has_failed and len(found.notes) > before:
+        has_failed &= len(found.notes) > before
+        source = section.source
+        if has_failed and isinstance(source, ModelSource) and hasattr(source, "model"):
             # Its query fails: look the row up without it, as far as that goes.
-            _add(found, whole, same, (), viewer)
-    led = [url for lead in found.rows for url in lead.urls]
-    if urls := [it.url for it in found.listings] + led:
+            whole: Any = copy(source)
+            whole.get_queryset = whole.model._base_manager.all
+            _add(found, replace(section, source=whole), same, (), viewer)
+    urls = [it.url for it in found.listings]
+    urls += [url for lead in found.rows for url in lead.urls]
+    if urls:
         found.url = urls[0]
         is_gone = found.is_whole and not found.listings
         found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
     return found
-
-
-def _without_query(section: OpenSection, row: Model) -> OpenSection | None:
-    """Return a section that takes every row of its model; None where that is none."""
-    source: Any = section.source
-    if isinstance(source, ModelSource) and hasattr(source, "model"):
-        whole: Any = copy(source)
-        whole.get_queryset = whole.model._base_manager.all
-    elif isinstance(source, SitemapSource) and not source.has_own_paging:
-        made = source.make()
-        made.items = (source.models or (type(row),))[0]._base_manager.all
-        whole = SitemapSource(made)
-    else:
-        return None
-    return replace(section, source=whole)
 
 
 def _add(

@@ -361,10 +361,12 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
     sections = [it for it in status.sections if not it.fault]  # the fault is the cause
+    told = () if status.silence else status.engines
+    engines = [it for it in told if it.waiting > it.resting]  # others have time
     times = [
         *[("section_overdue", it.section, change, it.oldest) for it in sections],
         *[("section_overdue", it.section, build, it.last_build_at) for it in sections],
-        *[("engine_overdue", it.engine, change, it.oldest) for it in status.engines],
+        *[("engine_overdue", it.engine, change, it.oldest) for it in engines],
     ]
     for id_, name, words, moment in times:
         if moment and age_of(moment) > max_age:

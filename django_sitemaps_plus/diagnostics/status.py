@@ -45,7 +45,7 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from .answers import Answer, stored_answer
 
 #: Seconds after which a change or a build is late: cron may build once a day.
-LATE = 25 * 3_600
+LATE = 26 * 3_600
 
 #: How far back accepted and failed targets are counted.
 RECENTLY = timedelta(hours=24)

@@ -49,7 +49,10 @@ from .querysets import narrowed, plain
 PRESENT = timedelta(minutes=1)
 
 # Raw SQL that reads the clock of the database.
-_NOW = re.compile(r"\b(now\b|current_(date|time))", re.IGNORECASE)
+_NOW = re.compile(
+    r"\bnow\s*\(|\(\s*'now'|\bcurrent_(date|time)|(clock|statement)_timestamp",
+    re.IGNORECASE,
+)
 
 # Comparisons that turn when one side passes the other.
 _COMPARISONS = (
@@ -185,14 +188,14 @@ def moments(rows: QuerySet[Any]) -> list[Moment]:
     moments_by_key: dict[str, Moment] = {}
     compiler = rows.query.get_compiler(rows.db)
     for lookup in _lookups(_parts(rows.query)):
-        if (sides := _sides(lookup)) is None:
+        sides = _sides(lookup)
+        if sides is None or _is_of_present(sides[0]):
             continue
         lhs, values = sides
         text = f"{lookup.lookup_name} {compiler.compile(lhs)}"
         same = [it for key, it in moments_by_key.items() if key.startswith(text)]
         if all(it.values != values for it in same):
             key, is_now = f"{text} {len(same)}", any(map(_is_of_present, values))
-            is_now &= not _is_of_present(lhs)
             moment = Moment(key, lhs, values, _is_indexed(lhs), is_now)
             moments_by_key[key] = moment
     return [
@@ -292,14 +295,14 @@ def _is_of_present(node: Any) -> bool:
     """Return whether it moves with the clock: has the present time, or today.
 
     A time that is whole minutes from now was taken from it, as by ``now() -
-    timedelta(days=30)``, unless it is a constant: those have no microseconds. Missed
-    are times that are rounded, such as midnight, and other days than today.
+    timedelta(days=30)``, unless it is a constant, which has no microseconds, or all.
+    Missed are times that are rounded, such as midnight, and other days than today.
     """
     if isinstance(node, Now) or is_present(node):
         return True
-    if isinstance(node, datetime) and node.microsecond:
+    if isinstance(node, datetime) and 0 < node.microsecond < 999_999:
         with suppress(TypeError):  # for an aware time and a naive one
-            return (timezone.now() - node) % PRESENT < timedelta(seconds=1)
+            return (timezone.now() - node) % PRESENT < timedelta(seconds=0.1)
     parts: list[Any] = [getattr(node, "value", None)]
     if isinstance(node, RawSQL | ExtraWhere):
         parts += [Now()] if _NOW.search(_sql(node)) else node.params or ()

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from itertools import product
 from typing import Any
 
 from django.db.models import DateTimeField, F, Q, QuerySet
@@ -191,7 +190,7 @@ def mark_scheduled(section: OpenSection) -> None:
     since = row.schedule_checked_at
     is_old = since is None or now - since > STATUS_INTERVAL
     keys, kept = _turned_keys(section)
-    declared = _declared_keys(section, now, is_followed=bool(kept))
+    declared = _declared_keys(section, now)
     keys.update(declared or ())
     if len(keys) > MAX_KEYS:
         mark_all(row)
@@ -203,23 +202,19 @@ def mark_scheduled(section: OpenSection) -> None:
         Section.objects.filter(pk=row.pk).update(**noted)
 
 
-def _declared_keys(
-    section: OpenSection, now: datetime, *, is_followed: bool
-) -> list[Any] | None:
+def _declared_keys(section: OpenSection, now: datetime) -> list[Any] | None:
     """Return keys of rows whose ``starts`` or ``ends`` has passed since the last look.
 
-    They are up to one too many; None stands for a source without these.
+    They are up to one too many, and returned once more a minute later, since clocks may
+    differ. None stands for a source without these.
     """
     source, times = section.source, Q()
     if not isinstance(source, ModelSource) or not (source.starts or source.ends):
         return None
-    spans = [(section.row.schedule_checked_at or now, now)]
-    if not is_followed:  # no time in the query tells by which clock rows are listed
-        spans.append((spans[0][0] - CLOCK_OVERLAP, now - CLOCK_OVERLAP))
-    for path, (after, until) in product(
-        filter(None, (source.starts, source.ends)), spans
-    ):
-        times |= Q(**{f"{path}__gt": after, f"{path}__lte": until})
+    since = section.row.schedule_checked_at or now
+    for path in filter(None, (source.starts, source.ends)):
+        for ago in (timedelta(), CLOCK_OVERLAP):
+            times |= Q(**{f"{path}__gt": since - ago, f"{path}__lte": now - ago})
     rows = every_row(source).filter(times).distinct()
     return list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
 
@@ -273,9 +268,8 @@ def is_due(section: OpenSection, row: Section, keys: Collection[Any]) -> bool:
     """Return whether the time of some rows has come or gone since the last build."""
     with section.reading():
         section.row = row
-        found, kept = _turned_keys(section, is_kept=False)
-        declared = _declared_keys(section, timezone.now(), is_followed=bool(kept))
-        found.update(declared or ())
+        found, _ = _turned_keys(section, is_kept=False)
+        found.update(_declared_keys(section, timezone.now()) or ())
     # More keys than are located mark the whole section.
     return len(found) > MAX_KEYS or not found.isdisjoint(keys)
 

@@ -318,22 +318,6 @@ class TestObjects:
         found = explain_object(Place.objects.create(slug="other"), get_site())
         assert [it.section for it in found.listings] == ["places"]
 
-    @pytest.mark.parametrize("source", [Published, Methods, Items])
-    def test_a_published_row_needs_no_query(
-        self, sections, products, source, monkeypatch
-    ):
-        """Nor one that is about to change where the query fails."""
-        sections.register("products", source)
-        build_fully()
-        name = "items" if source is Items else "get_queryset"
-        asked: list[Any] = []
-        monkeypatch.setattr(source, name, lambda self: asked.append(self) or 1 / 0)
-        found = explain_object(products[3], get_site())
-        assert (asked, found.is_listed, found.notes) == ([], True, [])
-        Page.objects.update(wanted=F("wanted") + 1)
-        found = explain_object(products[3], get_site())
-        assert (bool(asked), found.is_listed, found.is_whole) == (True, True, False)
-
     def test_a_section_that_cannot_be_read_hides_no_other(self, sections, products):
         sections.register("broken", lambda: Items().missing)
         sections.register("products", Published)

@@ -190,7 +190,8 @@ class TestEngines:
         configure(ENGINES={})
         assert "engine" not in shown()
 
-    def test_what_waits_is_counted(self, lines, shown):
+    def test_what_waits_is_counted(self, lines, shown, configure):
+        configure(NOTIFY=True)
         now = timezone.now()
         deliver("a", changed_at=now - timedelta(hours=1))
         deliver("b", changed_at=now)
