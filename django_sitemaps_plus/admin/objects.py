@@ -223,7 +223,6 @@ class ExclusionAdmin(_Admin):
     list_display_links = None
     list_filter = ("model",)
     search_fields = ("key", "note", "by")
-    search_help_text = gettext_lazy("Key, reason, user, or the URL of the object")
     ordering = ("-at", "-pk")
 
     def changelist_view(
