@@ -55,14 +55,7 @@ from django_sitemaps_plus.tracking.databases import may_hold_changes
 from django_sitemaps_plus.tracking.relations import concrete, is_model
 from django_sitemaps_plus.tracking.watching import models_of, watched_models
 
-from .examining import (
-    Faults,
-    error,
-    examining,
-    unexamined,
-    unreadable,
-    warning,
-)
+from .examining import Faults, error, examining, unexamined, unreadable, warning
 
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}
