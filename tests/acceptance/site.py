@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.documents import read_index
 from tests.support.web import Answer, WebClient
@@ -124,11 +129,30 @@ class Site:
             time.sleep(0.05)
 
 
+def atlas(factory: pytest.TempPathFactory, *arguments: str) -> Path:
+    """Return a database with cities to copy; the first process that asks fills it."""
+    base = factory.getbasetemp()
+    directory = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    directory /= "-".join(["atlas", *arguments])
+    directory.mkdir(exist_ok=True)
+    database = directory / "db.sqlite3"
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (directory / "filled").exists():
+            site = Site(directory)
+            site.load(*arguments)
+            site.close()
+            with closing(sqlite3.connect(database)) as connection:  # into one file
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (directory / "filled").touch()
+    return database
+
+
 @contextmanager
-def built_site(directory: Path, *load: str) -> Iterator[Site]:
+def built_site(factory: pytest.TempPathFactory, *arguments: str) -> Iterator[Site]:
     """Serve the example project with all of its sitemaps built."""
-    site = Site(directory)
-    site.load(*load)
+    site = Site(factory.mktemp("built"))
+    shutil.copy(atlas(factory, *arguments), site.directory)
     site.manage("build_sitemaps", "--verbosity", "0")
     with site.served():
         yield site

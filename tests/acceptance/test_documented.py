@@ -15,6 +15,7 @@ import yaml
 from tests.support.servers.programs import Program, place, wait_until
 
 from .documented import ROOT, Follower, environment
+from .site import atlas
 
 #: What is there already, for nothing here asks a package index.
 INSTALLATION = ("python3 -m venv", ". .venv", "python -m pip")
@@ -69,7 +70,9 @@ def test_the_tutorial_is_what_happens(tmp_path: Path, port: int):
     assert re.search(r"^\.{6}\n-+\nRan 6 tests", said, re.MULTILINE), said
 
 
-def test_the_demo_in_the_readme_is_what_happens(atlas, tmp_path: Path, port: int):
+def test_the_demo_in_the_readme_is_what_happens(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, port: int
+):
     """The table of the build, and the index that the server gives afterwards."""
     variables = environment(
         tmp_path,
@@ -78,7 +81,7 @@ def test_the_demo_in_the_readme_is_what_happens(atlas, tmp_path: Path, port: int
         DJANGO_SETTINGS_MODULE="tests.acceptance.settings",
     )
     follower = Follower(ROOT, variables, port)
-    shutil.copy(atlas(), tmp_path)
+    shutil.copy(atlas(tmp_path_factory), tmp_path)
     text, _, _ = (ROOT / "README.md").read_text().partition("## Quickstart")
     serve = "```console\n$ python manage.py runserver\n```\n\n"
     text = text.replace("```console\n$ curl", f"{serve}```console\n$ curl")

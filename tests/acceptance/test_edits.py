@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
-from tests.acceptance.site import INDEX, Site
+from tests.acceptance.site import INDEX, Site, built_site
 from tests.support.documents import read_urlset
 
 #: With SOAK set, all 234,908 cities.
@@ -30,14 +28,10 @@ SET checked_at = strftime('%Y-%m-%d %H:%M:%f', checked_at, '-11 minutes');
 
 
 @pytest.fixture(scope="module")
-def site(atlas: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve a site that is built."""
-    site = Site(tmp_path_factory.mktemp("edits"))
-    shutil.copy(atlas(*LOAD), site.directory)
-    site.manage("build_sitemaps", "--verbosity", "0")
-    with site.served():
+    with built_site(tmp_path_factory, *LOAD) as site:
         yield site
-    site.close()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.reader import Reader
-from tests.acceptance.site import HANG, ROOT, Site
+from tests.acceptance.site import HANG, ROOT, Site, atlas
 from tests.support.servers.engine import LocalEngine, start_engine
 from tests.support.servers.programs import Program, wait_until
 from tests.support.servers.valkey import Valkey
@@ -41,13 +41,7 @@ def engine() -> Iterator[LocalEngine]:
 @pytest.fixture(scope="module")
 def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Have a database with cities that nobody has built."""
-    site = Site(tmp_path_factory.mktemp("cities"))
-    site.load(*LOAD)
-    site.close()
-    database = site.directory / "db.sqlite3"
-    with closing(sqlite3.connect(database)) as connection:  # into one file
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return database
+    return atlas(tmp_path_factory, *LOAD)
 
 
 @contextmanager

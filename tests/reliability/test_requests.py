@@ -205,7 +205,7 @@ def ask(port: int, data: bytes) -> bytes:
 @pytest.fixture(scope="module")
 def served_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve the example project; its countries and cities are built, its pages too."""
-    with built_site(tmp_path_factory.mktemp("raw")) as served_site:
+    with built_site(tmp_path_factory) as served_site:
         yield served_site
 
 

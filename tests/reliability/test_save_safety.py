@@ -93,7 +93,6 @@ def test_a_lost_broker_and_cache(fault, limits, chaos, settings, figures):
     lose(fault, limits, chaos, settings, figures)
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("unbuilt")
 def test_a_lost_broker_where_nothing_is_built(chaos, settings, figures):
     """Saves are recorded for the engines' sake, and are as quick."""

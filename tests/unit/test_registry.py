@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -165,6 +165,7 @@ class TestAutodiscover:
             (tmp_path / name / "__init__.py").write_text("")
             if code is not None:
                 (tmp_path / name / "sitemaps.py").write_text(code)
+            invalidate_caches()  # a folder may change twice in one tick of its clock
             module = SimpleNamespace(__name__=name, __path__=[str(tmp_path / name)])
             installed.append(SimpleNamespace(name=name, module=module))
             for known in (name, f"{name}.sitemaps"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
-from tests.acceptance.browser.looking import SIZES, opened
+from tests.acceptance.browser.looking import SCHEMES, opened
 
 from .walk import DASHBOARD, PAGES, Walk, axe
 
@@ -38,12 +39,18 @@ def test_each_trend_shows_something(visit, query, selector):
         assert svg.screenshot() != shown
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_no_page_has_a_fault(browser, site, size):
+@pytest.mark.parametrize(
+    ("size", "schemes"),
+    [("desktop", SCHEMES), ("phone", SCHEMES)]
+    if "SOAK" in os.environ
+    else [("desktop", ["light"]), ("phone", ["dark"])],
+)
+def test_no_page_has_a_fault(browser, site, size, schemes):
     """No error, no request elsewhere, nothing inline, nothing that axe-core minds."""
     with opened(browser, size) as context:
         context.add_cookies([site.cookie("ada")])
-        walk = Walk(context.new_page(), site.base_url, axe(), site.directory / size)
+        page, shots = context.new_page(), site.directory / size
+        walk = Walk(page, site.base_url, axe(), shots, schemes)
         found = [f"{name}: {it}" for name in PAGES for it in walk.faults(name)]
     assert not found, "\n".join(found)
 

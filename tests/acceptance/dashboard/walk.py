@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 from lxml import html
-
-from tests.acceptance.browser.looking import SCHEMES
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
 _ENTRIES = f"{DASHBOARD}section/entries/?section=cities&number=1&page=6"
@@ -68,6 +66,7 @@ class Walk:
     base_url: str
     script: str
     shots: Path
+    schemes: Sequence[str]
     heard: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -79,7 +78,7 @@ class Walk:
             self.heard.append(f"request to {request.url}")
 
     def faults(self, name: str) -> Iterator[str]:
-        """Show a page, in light and dark; yield what is wrong with it."""
+        """Show a page in each scheme; yield what is wrong with it."""
         path, complete = PAGES[name]
         response = self.page.goto(self.base_url + path)
         self.page.locator(complete).first.wait_for()
@@ -88,7 +87,7 @@ class Walk:
         yield from inline(response.text())
         yield from self.heard
         self.page.evaluate(self.script)
-        for scheme in SCHEMES:
+        for scheme in self.schemes:
             faults = list(self._faults_in(scheme))
             if faults:
                 shot = self.shots / f"{name}-{scheme}.png"

@@ -30,7 +30,7 @@ QUERIES = 12
 SECTIONS = 100
 
 #: Pages of each section at first and then, and those of the last section.
-FEW, MANY = 10, 100
+FEW, MANY = 5, 50
 FEW_OF_LAST, MANY_OF_LAST = 300, 3_000
 
 #: What PostgreSQL counts of pages in a transaction.
