@@ -294,6 +294,7 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 command=command,
                 action="resume",
                 count=len(hosts),
+                since=engine.parked_since,
             )
         # An engine that is not asked any more does not take back what it said.
         if not status.silence and not engine.parked:

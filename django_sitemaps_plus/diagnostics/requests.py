@@ -93,7 +93,8 @@ def pause(site: Site, engine: str, *, by: str, **others: Any) -> bool:
         EngineHost.objects.get_or_create(
             site=site.name, engine=engine, host=urlsplit(origin).netloc
         )
-    return bool(rows.filter(parked_reason="").update(parked_reason=f"paused by {by}"))
+    paused = {"parked_reason": f"paused by {by}", "not_before": timezone.now()}
+    return bool(rows.filter(parked_reason="").update(**paused))
 
 
 def resume(site: Site, engine: str, **others: Any) -> bool:

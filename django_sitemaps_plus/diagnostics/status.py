@@ -203,6 +203,7 @@ class EngineStatus:
     delay: float | None = None
     oldest: datetime | None = None  # of the oldest change that waits
     parked: dict[str, str] = field(default_factory=dict)  # hosts, and why
+    parked_since: datetime | None = None  # the first of them
     failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
     error: str = ""  # of a target that it rejected
     feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
@@ -257,6 +258,8 @@ def _fill_host(status: EngineStatus, host: EngineHost) -> None:
         status.is_busy = True
     if host.parked_reason:
         status.parked[host.host] = host.parked_reason
+        earlier = status.parked_since or host.not_before
+        status.parked_since = min(earlier, host.not_before)
     elif host.failures:
         status.failing[host.host] = host.error
 

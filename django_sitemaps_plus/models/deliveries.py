@@ -309,7 +309,7 @@ class EngineHost(Row):
     batch = models.PositiveIntegerField(default=0)
     #: Single targets rejected in a row that were not rejected before.
     rejections = models.PositiveIntegerField(default=0)
-    parked_reason = models.TextField(blank=True)  # why nothing is submitted
+    parked_reason = models.TextField(blank=True)  # why nothing is, since `not_before`
     error = models.TextField(blank=True)  # of the last request
     sent_at = models.DateTimeField(null=True)
     #: Seconds from the change to the acceptance of the last targets, the newest last.
@@ -344,7 +344,8 @@ class EngineHost(Row):
 
     def park(self, error: EngineError) -> None:
         """Submit nothing more until a person has corrected what the error says."""
-        self.note(parked_reason=str(error) or type(error).__name__)
+        reason = str(error) or type(error).__name__
+        self.note(parked_reason=reason, not_before=timezone.now())
 
     def pause(self, error: EngineError, until: datetime, batch: int) -> None:
         """Note a failure: submit nothing until a time, and then at most so much."""

@@ -14,10 +14,13 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import judge
+from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section, Worker
 from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.diagnostics.rows import ENGINE, deliver
 from tests.support.shop import limited, make_products, product_urls
@@ -284,6 +287,8 @@ class TestEngines:
         assert ask("pause", engine="one") == ["Pause: one: done."]
         (host,) = EngineHost.objects.all()
         assert host.parked_reason == "paused by ada"
+        [problem] = problems_of(read_dashboard([get_site()])[0])
+        assert (problem.id, problem.since) == ("engine_parked", host.not_before)
         ask("submit", urls="/about/")
         assert (notify_engines().sent, RecordingEngine.told()) == (0, [])
         assert ask("resume", engine="one") == ["Resume: one: queued for the workers."]

@@ -253,7 +253,7 @@ class TestOthers:
         have_page(1, "gone", skipped=3, wanted=2, error="it broke once")
         Section.objects.filter(name="products").update(hold_reason="it would fall")
         Section.objects.filter(name="gone").update(missing_since=ages[0])
-        know(host="a.example", parked_reason="the key is wrong.")
+        know(host="a.example", parked_reason="the key is wrong.", not_before=ages[2])
         know(host="b.example", failures=3, error="it is down")
         deliver("a", dead_since=ages[3], error="no such URL")
         [status] = read_dashboard(get_sites())
@@ -262,6 +262,7 @@ class TestOthers:
             "section_unregistered": ages[0],
             "section_held": ages[2],
             "pages_parked": ages[1],
+            "engine_parked": ages[2],
             "engine_rejected": ages[3],
         }
         notify = "notify_search_engines --engine one --retry"

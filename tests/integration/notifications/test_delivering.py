@@ -115,7 +115,9 @@ class TestAnEngineThatRefuses:
     def test_it_is_parked_until_somebody_acts(self, indexnow, clock, messages):
         indexnow.faults.script(status(403))
         want(*urls(3))
+        at = timezone.now()
         assert notify_engines(wait=60).next_at is None
+        assert EngineHost.objects.get().not_before >= at  # since when it is
         clock.forward(days=30)
         want(*urls(1, first=3))
         assert notify_engines().requests == 0
