@@ -22,9 +22,11 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources import Reader, Source, reader_of, surroundings
 
-#: An error at a row of a model: its kind, the name of the model, and what has values.
-AT_ROW = re.compile(
-    r"(could not be read: [^ ]+) \((?!row )\w+[ ,][^\u2069]*"  # a mark of shortened()
+#: What is said of an error of a source: the kind, the name of a model if one is known,
+#: and what may have values of rows.
+UNREAD = re.compile(
+    r"(section '[^']*' could not be read: [^ :]+)(?: \((\w+)[ ,)])?"
+    r"[^\u2069]*"  # a mark of shortened()
 )
 
 
@@ -69,7 +71,10 @@ class OpenSection:
                 raise
             name = f"section {self.name!r}" if self.name else repr(self.source)
             # The last note names a row; it comes first, so that no limit cuts it.
-            notes = reversed(getattr(error, "__notes__", ()))
+            notes = [*reversed(getattr(error, "__notes__", ()))]
+            model = getattr(self.source, "model", None)
+            if not notes and isinstance(model, type):
+                notes = [f"({model.__name__})"]
             parts = [" ".join([type(error).__name__, *notes]), str(error)]
             words = printable(": ".join([it.partition("\n")[0] for it in parts]))
             raise SourceError(

@@ -26,7 +26,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics.problems import Problem
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
-from django_sitemaps_plus.section import AT_ROW
+from django_sitemaps_plus.section import UNREAD
 from django_sitemaps_plus.sites import get_sites
 from django_sitemaps_plus.sources.conditions import as_keys
 
@@ -91,19 +91,16 @@ def may_view(
 def as_seen(request: HttpRequest, admin_site: AdminSite, words: str) -> str:
     """Return the words of an error as a user may see them.
 
-    An error at a row may have values of it: those who may not view the model see its
-    kind alone.
+    They may have values of rows. Who may not view the model sees the kind of the error
+    alone, and so does everybody but superusers where no model is known.
     """
 
     def seen(found: re.Match[str]) -> str:
-        names = re.findall(r"[^ ] \((\w+)[ ,]", found[0])  # of several errors, too
-        models = [it for it in apps.get_models() if it.__name__ in names]
-        is_seen = request.user.is_superuser
-        if models:
-            is_seen = all(may_view(request, admin_site, it) for it in models)
-        return found[0] if is_seen else found[1]
+        models = [it for it in apps.get_models() if it.__name__ == found[2]]
+        is_seen = models and all(may_view(request, admin_site, it) for it in models)
+        return found[0] if is_seen or request.user.is_superuser else found[1]
 
-    return AT_ROW.sub(seen, words)
+    return UNREAD.sub(seen, words)
 
 
 def seen_problems(

@@ -53,7 +53,8 @@ class TestReading:
     )
     def test_what_a_source_raises_names_its_section(self, error, is_outage):
         """An outage is known as one: no page is to blame for it."""
-        words = f"section 'products' could not be read: {type(error).__name__}: odd"
+        kind = type(error).__name__
+        words = rf"section 'products' could not be read: {kind} \(Product\): odd"
         with (
             pytest.raises(SourceError, match=words) as caught,
             open_section("products", SITE).reading(),

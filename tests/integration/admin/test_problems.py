@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from lxml import html
 
-from django_sitemaps_plus import ModelSource
+from django_sitemaps_plus import ModelSource, Source
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
@@ -144,6 +144,29 @@ def test_an_error_at_a_row_is_told_who_may_view_it(
             assert "ValueError" in page, path
             for words in (f"ValueError (Product {row.pk}, location): secret", "secret"):
                 assert (words in page) == bool(rights), path
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+def test_an_error_without_a_row_is_told_who_may_view_all_rows(
+    admin_client, shown, sections, has_model
+):
+    """Those who may view the model; superusers alone, where no model is known."""
+
+    def fail(self: Any, *args: Any) -> Any:
+        raise ValueError("secret")
+
+    base, name = (ModelSource, "get_queryset") if has_model else (Source, "entries")
+    odd = type(
+        "Odd", (base,), {name: fail, **({"model": Product} if has_model else {})}
+    )
+    sections.register("odd", odd)
+    build()
+    for rights, is_seen in ((["view_product"], has_model), ([], False)):
+        words = shown(*rights).text_content()
+        assert "ValueError" in words
+        assert ("secret" in words) == is_seen
+    problems = admin_client.get("/desk/sitemaps_plus/dashboard/problems/")
+    assert "secret" in problems.text
 
 
 def test_objects_of_a_model_take_one_query(shown, publish):
