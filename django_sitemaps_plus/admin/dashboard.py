@@ -16,7 +16,7 @@ from django_sitemaps_plus.models import Dashboard
 
 from .actions import act
 from .objects import listed_url
-from .overview import overview, problems, running, workers
+from .overview import overview, problems, workers
 from .sections import page_entries, section_csv, section_page
 from .submissions import submissions
 
@@ -32,7 +32,7 @@ View = Callable[..., HttpResponseBase]
 #: the admin leads to.
 VIEWS: list[tuple[str, str, View]] = [
     ("changelist", "", overview),
-    ("running", "running/", running),
+    ("running", "running/", partial(overview, template="running.html")),
     ("workers", "workers/", workers),
     ("act", "actions/<slug:name>/", act),
     ("section", "section/", section_page),

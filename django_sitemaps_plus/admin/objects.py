@@ -185,10 +185,8 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:
     """Exclude a row or list it again, say so, and log it in the row's history."""
     is_exclusion = "exclude" in request.POST
-    is_allowed = (
-        _may_exclude(model_admin, request, row) if is_exclusion else _may_lift(request)
-    )
-    if not is_allowed:
+    may_exclude, may_lift = _may_exclude(model_admin, request, row), _may_lift(request)
+    if not (may_exclude if is_exclusion else may_lift):
         raise PermissionDenied
     form = NoteForm(request.POST)
     if not form.is_valid():
@@ -241,11 +239,10 @@ class ExclusionAdmin(_Admin):
         """Find exclusions also by the URL, or the path, of their objects."""
         rows, has_twice = super().get_search_results(request, queryset, search_term)
         if "/" in search_term:
+            ask = explain.exclusions_at
             shown = partial(fields_shown, request, self.admin_site)
             for site in known_sites(request)[0]:
-                keys, _fault = _answer(
-                    explain.exclusions_at, search_term, site, shown, str
-                )
+                keys, _fault = _answer(ask, search_term, site, shown, str)
                 rows |= queryset.filter(pk__in=keys or ())
         return rows, has_twice
 

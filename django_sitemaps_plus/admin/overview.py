@@ -78,17 +78,12 @@ class SectionRow:
 
 
 @require_safe
-def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Show every site with its sections and engines."""
+def overview(
+    request: HttpRequest, admin_site: AdminSite, template: str = "overview.html"
+) -> HttpResponse:
+    """Show every site with its sections and engines; or the parts of it that move."""
     state = _state(request, admin_site)
-    return show(request, admin_site, "changelist", "overview.html", **state)
-
-
-@require_safe
-def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Answer with the parts of the overview that move, as pieces of HTML."""
-    state = _state(request, admin_site)
-    return show(request, admin_site, "changelist", "running.html", **state)
+    return show(request, admin_site, "changelist", template, **state)
 
 
 def updating(done: int, planned: int) -> str:
@@ -162,7 +157,10 @@ def first_steps(
     with suppress(ConfigurationError):
         if get_executor().is_listening:
             build = _("None was seen: start a worker, then “Ask the workers” below.")
+    live = _("All is served live, which is enough for a small site.")
+    is_served = names and answers[0] == "ok"
     steps = (  # each with its words if it is done, else its state and words
+        (_("Builds"), is_served and live, "unknown", live),
         (_("Sections"), names, "error", register),
         (_("Cron or workers"), seen, "unknown", build),
         ("robots.txt", "", "unknown", line),  # nobody has asked for it
@@ -171,11 +169,6 @@ def first_steps(
     )
     return [
         Verdict(_("Reachable"), *answers, links[0]),
-        Verdict(
-            _("Builds"),
-            "ok" if names and answers[0] == "ok" else "unknown",
-            _("All is served live, which is enough for a small site."),
-        ),
         *[
             Verdict(name, "ok" if done else state, shortened(done or words))
             for name, done, state, words in steps
@@ -202,8 +195,7 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             state, words = ("ok", there) if there else ("warning", [none, *ended])
         elif (faults := executor.worker_faults()) is None:
             none = _("Not known: these workers cannot be asked.")
-            words = there or [none, *ended]
-            state = "ok" if there else "unknown"
+            state, words = ("ok", there) if there else ("unknown", [none, *ended])
         elif words := [f"{fault} {remedy}" for fault, remedy in faults]:
             state = "error"
         else:
@@ -214,10 +206,8 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             _("The broker, by which workers get their tasks, does not answer (%s)")
             % type(error).__name__
         ]
-    context = {
-        "verdicts": [Verdict(_("Workers"), state, " ".join(words))],
-        "subtitle": _("Workers"),
-    }
+    verdicts = [Verdict(_("Workers"), state, " ".join(words))]
+    context = {"verdicts": verdicts, "subtitle": _("Workers")}
     return show(request, admin_site, "changelist", "workers.html", **context)
 
 
