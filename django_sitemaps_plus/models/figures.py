@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .base import Row, RowQuerySet, retried
+from .prepared import Update, prepared
 from .sections import Section
 
 #: How long figures are kept, whatever the size of a site.
@@ -29,17 +30,20 @@ class FigureQuerySet(RowQuerySet["Figure"]):
         """Add to the figures of the present hour; some kinds keep the last number."""
         hour = timezone.now().replace(minute=0, second=0, microsecond=0)
         for kind, value in added.items():
-            self._add(value, site=site, name=name, kind=kind, hour=hour)
+            self._add(value, site=site, name=name, kind=kind.value, hour=hour)
 
     # Added one at a time: what was added before a deadlock is not added twice.
     @retried
     def _add(self, value: float, **key: Any) -> None:
-        rows = self.filter(**key)
         is_state = key["kind"] in Figure.STATES
-        total = value if is_state else F("value") + value
-        if not rows.update(value=total):
+        if not self.added(is_state, value=value, **key):
             self.bulk_create([Figure(**key)], ignore_conflicts=True)
-            rows.update(value=total)
+            self.added(is_state, value=value, **key)
+
+    @prepared
+    def added(self, is_state: bool, /, *, value: Any, **key: Any) -> Update:
+        """Set the number of a state, or add to another."""
+        return self.filter(**key), {"value": value if is_state else F("value") + value}
 
 
 class Figure(Row):

@@ -68,16 +68,9 @@ class SectionQuerySet(RowQuerySet["Section"]):
 
     def recount(self, section: int) -> None:
         """Set the totals of a section, which the caller has locked, by its pages."""
-        active = Q(state=State.ACTIVE)
-        sums = {name: Sum(name, filter=active) for name in SUMS}
-        rows = _pages().filter(section=section).exclude(state=State.RETIRED)
-        found = rows.aggregate(
-            planned=Count("pk"),
-            listed_pages=Count("pk", filter=active & Q(entries__gt=0)),
-            **sums,
-        )
-        totals = {name: total or 0 for name, total in found.items()}
-        self.filter(pk=section).update(**totals)
+        [totals] = self.counted(section=section) or [[0] * len(TOTALS)]
+        numbers = [total or 0 for total in totals]
+        self.noted(section=section, **dict(zip(TOTALS, numbers, strict=True)))
 
     def note_of_index(self, site: str, **values: Any) -> None:
         """Keep what was found out about a site, with its index."""
@@ -184,6 +177,22 @@ class SectionQuerySet(RowQuerySet["Section"]):
         # An index finds them by these two columns; states are left to the caller.
         dirty = FilteredRelation("pages", condition=Q(pages__is_dirty=1))
         return self.annotate(work=dirty)
+
+    @prepared
+    def counted(self, *, section: Any) -> Rows:
+        """Return the totals of a section by its pages; none where it has no pages."""
+        active = Q(state=State.ACTIVE)
+        listed = Count("pk", filter=active & Q(entries__gt=0))
+        columns: dict[str, Any] = {"planned_": Count("pk"), "listed_pages_": listed}
+        columns |= {f"{name}_": Sum(name, filter=active) for name in SUMS}
+        rows = _pages().filter(section=section).exclude(state=State.RETIRED)
+        found: Rows = rows.order_by().values("section").annotate(**columns)
+        return found.values_list(*columns)
+
+    @prepared
+    def noted(self, /, *, section: Any, **totals: Any) -> Update:
+        """Set the totals of a section."""
+        return self.filter(pk=section), totals
 
     @prepared
     def totals(self, *, section: Any) -> Rows:

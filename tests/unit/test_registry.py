@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module, invalidate_caches
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -165,9 +165,10 @@ class TestAutodiscover:
             (tmp_path / name / "__init__.py").write_text("")
             if code is not None:
                 (tmp_path / name / "sitemaps.py").write_text(code)
-            invalidate_caches()  # a folder may change twice in one tick of its clock
-            module = SimpleNamespace(__name__=name, __path__=[str(tmp_path / name)])
-            installed.append(SimpleNamespace(name=name, module=module))
+            path = str(tmp_path / name)
+            module = SimpleNamespace(__name__=name, __path__=[path])
+            # Django looks for translations there, if nobody has needed any before.
+            installed.append(SimpleNamespace(name=name, module=module, path=path))
             for known in (name, f"{name}.sitemaps"):
                 monkeypatch.delitem(sys.modules, known, raising=False)
 

@@ -103,8 +103,8 @@ class TestPanel:
         configure(ENGINES={"one": ENGINE})
         Delivery.objects.want("default", "one", product_urls([3]))
         found = text(client.get(panel_of(products[3])))
-        assert "onenext submission at" in found
-        assert "onenot submitted yet" in text(client.get(panel_of(products[4])))
+        assert "one next submission at" in found
+        assert "one not submitted yet" in text(client.get(panel_of(products[4])))
 
     def test_all_sites_are_shown(self, client, editor, sections, configure):
         sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("one", "two")}
@@ -229,7 +229,7 @@ class TestActing:
         sections.register("products", limited(5, get_queryset=fail))
         found = text(client.get(panel_of(products[0])))
         assert "Listed" in found
-        assert "https://example.com/products/product-00000/ Pageproducts 1" in found
+        assert "https://example.com/products/product-00000/ Page products 1" in found
         assert "its service is away" in found
 
     def test_where_all_is_live_nothing_is_to_be_run(self, client, editor, sections):
