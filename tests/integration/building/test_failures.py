@@ -261,7 +261,8 @@ def test_an_error_may_have_any_text(sections, text):
         odd, others, unplanned = build().sections
         assert (len(odd.errors), others.entries, len(unplanned.errors)) == (1, 5, 1)
         assert ", priority): row " in page_row("odd", 1).error
-        assert "ValueError (Product): row " in Section.objects.get(name="unplanned").fault
+        fault = Section.objects.get(name="unplanned").fault
+        assert "ValueError (Product): row " in fault
 
 
 class TestPages:
