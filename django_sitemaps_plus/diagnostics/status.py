@@ -198,8 +198,7 @@ class EngineStatus:
     dead: int = 0  # targets that it rejected
     dead_since: datetime | None = None  # since when it rejects the first of them
     sent_at: datetime | None = None  # of the last notification
-    #: Seconds from a change to its acceptance: the median of the last 100 of a host,
-    #: where that is longest.
+    #: Seconds from change to acceptance: the longest median of a host's last 100.
     delay: float | None = None
     oldest: datetime | None = None  # of the oldest change that waits
     parked: dict[str, str] = field(default_factory=dict)  # hosts, and why

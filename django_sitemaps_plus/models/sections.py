@@ -70,7 +70,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
         """Set the totals of a section, which the caller has locked, by its pages."""
         [totals] = self.counted(section=section) or [[0] * len(TOTALS)]
         numbers = [total or 0 for total in totals]
-        self.noted(section=section, **dict(zip(TOTALS, numbers, strict=True)))
+        self.filter(pk=section).update(**dict(zip(TOTALS, numbers, strict=True)))
 
     def note_of_index(self, site: str, **values: Any) -> None:
         """Keep what was found out about a site, with its index."""
@@ -188,11 +188,6 @@ class SectionQuerySet(RowQuerySet["Section"]):
         rows = _pages().filter(section=section).exclude(state=State.RETIRED)
         found: Rows = rows.order_by().values("section").annotate(**columns)
         return found.values_list(*columns)
-
-    @prepared
-    def noted(self, /, *, section: Any, **totals: Any) -> Update:
-        """Set the totals of a section."""
-        return self.filter(pk=section), totals
 
     @prepared
     def totals(self, *, section: Any) -> Rows:
