@@ -29,7 +29,7 @@ LIMITS: dict[str, float] = {
     "lines of the package": 31_250,
     "files": 195,
     "most files in a folder": 21,
-    "lines of the longest file": 399,
+    "lines of the longest file": 400,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
     "functions called once": 321,
@@ -43,9 +43,9 @@ LIMITS: dict[str, float] = {
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 396,
+    "functions that a build passes": 398,
     "files that a build passes": 68,
-    "lines of tests and support": 55_790,
+    "lines of tests and support": 55_801,
     "lines of programs of tests": 9_530,
 }
 
