@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import getattr_static
 from typing import Any
 
 from django.db import Error
@@ -20,12 +21,18 @@ from django_sitemaps_plus.models.sections import is_well
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_site
-from django_sitemaps_plus.sources import Reader, Source, reader_of, surroundings
+from django_sitemaps_plus.sources import (
+    Reader,
+    SitemapSource,
+    Source,
+    reader_of,
+    surroundings,
+)
 
-#: What is said of an error of a source: the kind, the name of a model if one is known,
+#: What is said of an error of a source: the kind, the names of models if any are known,
 #: and what may have values of rows.
 UNREAD = re.compile(
-    r"(section '[^']*' could not be read: [^ :]+)(?: \((\w+)[ ,)])?"
+    r"(section .+? could not be read: [^ :]+)(?: \(([^)]*)\))?"
     r"[^\u2069]*"  # a mark of shortened()
 )
 
@@ -72,9 +79,12 @@ class OpenSection:
             name = f"section {self.name!r}" if self.name else repr(self.source)
             # The last note names a row; it comes first, so that no limit cuts it.
             notes = [*reversed(getattr(error, "__notes__", ()))]
-            model = getattr(self.source, "model", None)
-            if not notes and isinstance(model, type):
-                notes = [f"({model.__name__})"]
+            known = [getattr_static(self.source, "model", None)]
+            if isinstance(self.source, SitemapSource):
+                known += self.source.models or ()
+            models = [it.__name__ for it in known if isinstance(it, type)]
+            if models and not notes:
+                notes = [f"({', '.join(models)})"]
             parts = [" ".join([type(error).__name__, *notes]), str(error)]
             words = printable(": ".join([it.partition("\n")[0] for it in parts]))
             raise SourceError(

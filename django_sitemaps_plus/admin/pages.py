@@ -96,7 +96,8 @@ def as_seen(request: HttpRequest, admin_site: AdminSite, words: str) -> str:
     """
 
     def seen(found: re.Match[str]) -> str:
-        models = [it for it in apps.get_models() if it.__name__ == found[2]]
+        names = re.findall(r"\w+", found[2] or "")
+        models = [it for it in apps.get_models() if it.__name__ in names]
         is_seen = models and all(may_view(request, admin_site, it) for it in models)
         return found[0] if is_seen or request.user.is_superuser else found[1]
 

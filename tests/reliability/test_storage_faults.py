@@ -231,7 +231,7 @@ def test_a_source_without_memory(sections, media_root, monkeypatch):
     rename([0], "renamed")
     rename([3_900], "other")
     monkeypatch.setattr(Product, "get_absolute_url", without_memory)
-    with pytest.raises(CommandError, match="MemoryError: no more"):
+    with pytest.raises(CommandError, match=r"MemoryError .*: no more"):
         call_command("build_sitemaps", verbosity=0)
     now = crawl()
     different = {path for path in old if now[path] != old[path]}

@@ -301,7 +301,7 @@ def test_a_source_that_fails_is_one_sentence(project):
     built = project.manage("build_sitemaps")
     assert built.returncode == 1
     assert built.stderr.count("invalid literal for int()") == 1
-    assert "section 'it' could not be read: ValueError: " in built.stderr
+    assert "section 'it' could not be read: ValueError (Post): " in built.stderr
     assert "run it again with --traceback" in built.stderr
     assert "Traceback" not in built.stderr
     traced = project.manage("build_sitemaps", "--traceback")

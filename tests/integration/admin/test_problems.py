@@ -146,20 +146,24 @@ def test_an_error_at_a_row_is_told_who_may_view_it(
                 assert (words in page) == bool(rights), path
 
 
-@pytest.mark.parametrize("has_model", [True, False])
+def fail(self: Any, *args: Any) -> Any:
+    raise ValueError("secret")
+
+
+@pytest.mark.parametrize("name", ["odd", "kids' books", 'it\'s "odd"'])
+@pytest.mark.parametrize(
+    ("source", "has_model"),
+    [
+        (type("Rows", (ModelSource,), {"model": Product, "get_queryset": fail}), True),
+        (type("Entries", (Source,), {"entries": fail}), False),
+        (type("Odd", (Source,), {"entries": fail, "model": property(fail)}), False),
+    ],
+)
 def test_an_error_without_a_row_is_told_who_may_view_all_rows(
-    admin_client, shown, sections, has_model
+    admin_client, shown, sections, name, source, has_model
 ):
     """Those who may view the model; superusers alone, where no model is known."""
-
-    def fail(self: Any, *args: Any) -> Any:
-        raise ValueError("secret")
-
-    base, name = (ModelSource, "get_queryset") if has_model else (Source, "entries")
-    odd = type(
-        "Odd", (base,), {name: fail, **({"model": Product} if has_model else {})}
-    )
-    sections.register("odd", odd)
+    sections.register(name, source)
     build()
     for rights, is_seen in ((["view_product"], has_model), ([], False)):
         words = shown(*rights).text_content()
@@ -194,8 +198,7 @@ def test_what_is_copied_says_all_of_a_problem(shown, shop):
     assert button.get("data-copy").splitlines() == [
         "section_failed",
         'products: It could not be built: it has "<b>"',
-        "Correct what it says. What was published stays, and the next build tries "
-        "again.",
+        "Fix the error. Published pages stay, and the next build tries again.",
         "manage.py build_sitemaps products",
     ]
 
