@@ -67,12 +67,11 @@ _QUESTIONS = {
         "is not listed."
     ),
     "pause": _(
-        "Nothing more is submitted to this engine until somebody resumes it. What "
-        "changes meanwhile waits, and monitors report it."
+        "Nothing more is submitted to this engine until somebody resumes it. Changes "
+        "wait until then, and monitors report it."
     ),
     "retry": _(
-        "What the engine has rejected is submitted once more. Correct first what it "
-        "has said."
+        "What the engine has rejected is submitted once more. First fix what it says."
     ),
     "submit": _("Every engine that takes URLs is notified of these."),
 }

@@ -73,7 +73,7 @@ class SectionRow:
             return "warning", _("Waiting for a build")
         if status.skipped:
             rows = floatformat(status.skipped, "g")
-            return "warning", _("Rows that are left out: %s") % rows
+            return "warning", _("Rows left out: %s") % rows
         return ("", _("Served live")) if status.live else ("ok", _("Up to date"))
 
 
@@ -246,9 +246,9 @@ def _complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str
     if not status.sections:
         return "warning", _("No section is registered")
     if skipped := sum([it.skipped for it in status.sections]):
-        return "warning", _("Rows that are left out: %s") % floatformat(skipped, "g")
+        return "warning", _("Rows left out: %s") % floatformat(skipped, "g")
     if dropped := sum([it.dropped for it in status.sections]):
-        return "warning", _("Values that are left out: %s") % floatformat(dropped, "g")
+        return "warning", _("Values left out: %s") % floatformat(dropped, "g")
     if live := [it.section for it in status.sections if it.live]:
         words = _("Never counted, since these sections are served live: %s")
         return "unknown", words % shortened(", ".join(live))
@@ -267,6 +267,8 @@ def _fresh(
         done = sum([it.done for it in status.sections])
         planned = sum([it.planned for it in status.sections])
         return "busy", updating(done, planned)
+    if found := _worst(problems, "pages_"):
+        return found
     if status.dirty or status.changes:
         words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
         numbers = {"pages": status.dirty, "changes": status.changes}

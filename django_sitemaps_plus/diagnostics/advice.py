@@ -316,8 +316,8 @@ def where_it_leads(url: str, site: Site) -> str:
     if found is None:
         return _("The site has no page at this address.")
     words = _(
-        "The site has a page at this address, but no section has a row for it (view "
-        "%(view)s, %(values)s)."
+        "A view of the site answers at this address, but no section has a row for it "
+        "(view %(view)s, %(values)s)."
     )
     return words % {"view": found[0], "values": found[1]}
 

@@ -135,7 +135,7 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             id="index_failed",
             subject=_("Sitemap index"),
             message=shortened("; ".join(faults)),
-            remedy=_("Correct what is wrong: the next build tries again."),
+            remedy=_("Fix the error: the next build tries again."),
             command=command_for("build_sitemaps", status.site),
             count=len(faults),
         )
@@ -144,7 +144,7 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
 def _unanswered(answer: Answer, site: Site) -> Problem:
     shown = {"url": answer.url, "status": answer.status}
     message = _("Django answers %(status)s for %(url)s.")
-    remedy = _("Correct what it says; the log says more.")
+    remedy = _("Fix the error; the log says more.")
     if not answer.status:
         message = _("Django does not answer for %(url)s.")
     elif answer.is_empty:
@@ -197,9 +197,8 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 subject=name,
                 message=_("It waits for your approval: %s") % shortened(why),
                 remedy=_(
-                    "What was published stays. If rows are missing by mistake, bring "
-                    "them back and build again. If they are really gone, let the "
-                    "section pass."
+                    "Published pages stay. If rows are missing by mistake, restore "
+                    "them and build again. If they are really gone, let it pass."
                 ),
                 command=command_for("build_sitemaps", site, name, "--allow-shrink"),
                 action="release",
@@ -209,7 +208,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             yield Problem(
                 id="section_empty",
                 message=_("It lists none of its rows."),
-                remedy=_("See why each is left out, and correct the source."),
+                remedy=_("Find out why each is left out, and fix the source."),
                 **rebuilt(name, site),
             )
         if section.fault:
@@ -218,8 +217,8 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 subject=name,
                 message=_("It could not be built: %s") % shortened(section.fault),
                 remedy=_(
-                    "Correct what it says. What was published stays, and the next "
-                    "build tries again."
+                    "Fix the error. Published pages stay, and the next build tries "
+                    "again."
                 ),
                 command=command_for("build_sitemaps", site, name),
                 action="refresh",
@@ -232,7 +231,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 id="section_unavailable",
                 subject=name,
                 message=_("Crawlers get an error for %(url)s: %(fault)s") % shown,
-                remedy=_("Correct what it says; the next request tries again."),
+                remedy=_("Fix the error; the next request tries again."),
                 command=command_for("preview_sitemap", site, name),
                 since=fault.since,
             )
@@ -244,7 +243,8 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 subject=name,
                 message=_("Files that are missing or damaged: %s") % lost,
                 remedy=_(
-                    "See who deletes files. These pages are rendered on request until "
+                    "Find out what deletes files. These pages are rendered on request "
+                    "until "
                     "a build stores them again."
                 ),
                 # Without a shared cache, no other process knows which.
@@ -269,9 +269,8 @@ def _failing(section: SectionStatus, site: Site) -> Problem:
         id="pages_parked" if section.parked else "pages_failed",
         message=" ".join(parts),
         remedy=_(
-            "What was published stays. Correct what the errors say. Each page is tried "
-            "again by itself, at the latest after a day; at once if you rebuild the "
-            "section."
+            "Published pages stay. Fix the errors. Each page is tried again "
+            "automatically within a day, or at once if you rebuild the section."
         ),
         count=section.parked + section.failed,
         since=section.failed_since,
@@ -288,9 +287,7 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 id="engine_parked",
                 subject=engine.engine,
                 message=_("Not notified: %s") % shortened("; ".join(hosts)),
-                remedy=_(
-                    "Correct the cause, then resume it. What changes meanwhile waits."
-                ),
+                remedy=_("Fix the cause, then resume it. Changes wait until then."),
                 command=command,
                 action="resume",
                 count=len(hosts),
@@ -306,8 +303,8 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 subject=engine.engine,
                 message=f"{words}. {shortened(engine.error)}",
                 remedy=_(
-                    "Correct what the engine says, then retry. A URL that changes is "
-                    "submitted again by itself."
+                    "Fix what the engine says, then retry. A URL that changes is "
+                    "submitted again automatically."
                 ),
                 command=command,
                 action="retry",
@@ -379,7 +376,7 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
                 id=id_,
                 subject=name,
                 message=words % {"age": span(age_of(moment)), "limit": span(max_age)},
-                remedy=_("See that workers or a cron job run."),
+                remedy=_("Check that workers or a cron job run."),
                 command=command,
                 since=moment,
             )

@@ -130,8 +130,10 @@ class CompiledRoute:
         for candidate in self.candidates:
             if (path := candidate.path(kwargs)) is not None:
                 return path
+        empty = [name for name, value in kwargs.items() if value in ("", None)]
+        cause = f"Empty: {', '.join(empty)}. " if empty else ""
         raise NoReverseMatch(
-            f"No pattern named {self.name!r} takes {str(kwargs)[:300]}"
+            f"{cause}No pattern named {self.name!r} takes {str(kwargs)[:300]}"
         )
 
 

@@ -122,8 +122,8 @@ def keep(number: int) -> None:
 @pytest.mark.parametrize(
     ("left_out", "state", "words"),
     [
-        ({"skipped": 2}, "warning", "Rows that are left out: 2"),
-        ({"dropped": 3}, "warning", "Values that are left out: 3"),
+        ({"skipped": 2}, "warning", "Rows left out: 2"),
+        ({"dropped": 3}, "warning", "Values left out: 3"),
         ({}, "ok", "Every row that can be listed is listed"),
     ],
 )

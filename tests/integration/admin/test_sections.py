@@ -307,7 +307,7 @@ class TestShown:
     def test_it_says_how_its_rows_are_read(self, products, admin_client):
         rate = Figure.objects.filter(kind="rate")
         rate.update(value=210_000)
-        read = "How its code reads its rows: <bdi>columns</bdi>"
+        read = "How the source reads rows: <bdi>columns</bdi>"
         page = admin_client.get(path("section", section="products"))
         assert f"{read} · entries a second: 210,000</p>" in page.text
         rate.delete()

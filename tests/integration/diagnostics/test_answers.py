@@ -125,12 +125,12 @@ class TestLooks:
                 "answers 302",
                 "it leads to https://www.example.com/",
             ),
-            (lambda _: HttpResponse(status=503), "answers 503", "Correct what it says"),
+            (lambda _: HttpResponse(status=503), "answers 503", "Fix the error"),
             (
                 lambda _: 1 / 0,
                 "answers 500 for https://example.com/sitemap.xml. "
                 "ZeroDivisionError: division by zero",
-                "Correct what it says",
+                "Fix the error",
             ),
         ],
     )

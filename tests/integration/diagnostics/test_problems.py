@@ -282,8 +282,8 @@ class TestOthers:
             ("engine_rejected", "one", "retry", notify),
         ]
         assert str(problems[5]) == (
-            "one: Not notified: a.example: the key is wrong. Correct the cause, then "
-            "resume it. What changes meanwhile waits. Run manage.py "
+            "one: Not notified: a.example: the key is wrong. Fix the cause, then "
+            "resume it. Changes wait until then. Run manage.py "
             "notify_search_engines --engine one --retry."
         )
         shown = found("sections") + found("pages") + found("engines")

@@ -86,6 +86,14 @@ class TestCompile:
         assert "'int'" in message
         assert len(message) < 400
 
+    def test_no_match_names_what_is_empty(self):
+        """A row whose slug is "", mostly."""
+        with (
+            surroundings(ZOO),
+            pytest.raises(NoReverseMatch, match=r"^Empty: a\. No pa"),
+        ):
+            Route("slug", a="slug").compile()([""])
+
     def test_its_repr_is_how_it_is_written(self):
         assert repr(Route("two", a="slug", b="pk")) == "Route('two', a='slug', b='pk')"
 
