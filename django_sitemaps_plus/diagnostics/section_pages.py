@@ -97,6 +97,7 @@ class SectionPages:
     has_next_plan: bool = False  # a new plan is being built
     is_live: bool = False
     fault: str = ""  # why it could not be built, or pages served live are not known
+    held: str = ""  # why it waits for an approval
 
 
 def read_pages(section: str, site: Site, number: int | None = None) -> SectionPages:
@@ -120,6 +121,7 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     found = SectionPages()
     for row in own:
         found.has_next_plan, found.fault = row.has_next, row.fault
+        found.held = _(row.hold_reason).partition(". ")[0] if row.hold_reason else ""
     ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
     if start is None:
         rows = _shown(ordered)

@@ -300,9 +300,13 @@ class TestShown:
         assert "rows are read" not in page.text
 
     def test_it_says_why_it_could_not_be_built(self, products, admin_client):
-        Section.objects.filter(name="products").update(fault="its service is away")
+        """And why it waits for an approval, which can be given there."""
+        held = "it would fall from 9 entries to 1. If that is right, run build_sitemaps"
+        Section.objects.update(fault="its service is away", hold_reason=held)
         page = admin_client.get(path("section", section="products"))
         assert "It could not be built: its service is away" in page.text
+        assert ": <bdi>it would fall from 9 entries to 1</bdi>" in page.text
+        assert "actions/release/?site=default&amp;section=products" in page.text
 
     def test_it_says_how_its_rows_are_read(self, products, admin_client):
         rate = Figure.objects.filter(kind="rate")
