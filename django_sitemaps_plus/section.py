@@ -29,8 +29,8 @@ from django_sitemaps_plus.sources import (
     surroundings,
 )
 
-#: What is said of an error of a source: the kind, the names of models if any are known,
-#: and what may have values of rows.
+#: The words for an error of a source: the kind, the names of models if any are known,
+#: and the rest, which may have values of rows.
 UNREAD = re.compile(
     r"(section .+? could not be read: [^ :]+)(?: \(([^)]*)\))?"
     r"[^\u2069]*"  # a mark of shortened()

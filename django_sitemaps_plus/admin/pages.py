@@ -91,8 +91,8 @@ def may_view(
 def as_seen(request: HttpRequest, admin_site: AdminSite, words: str) -> str:
     """Return the words of an error as a user may see them.
 
-    They may have values of rows. Who may not view the model sees the kind of the error
-    alone, and so does everybody but superusers where no model is known.
+    Errors may have values of rows. Users who may not view the models see the kind of
+    the error alone; where no model is known, all but superusers do.
     """
 
     def seen(found: re.Match[str]) -> str:

@@ -244,8 +244,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 message=_("Files that are missing or damaged: %s") % lost,
                 remedy=_(
                     "Find out what deletes files. These pages are rendered on request "
-                    "until "
-                    "a build stores them again."
+                    "until a build stores them again."
                 ),
                 # Without a shared cache, no other process knows which.
                 command=command_for("build_sitemaps", site, name, *full),

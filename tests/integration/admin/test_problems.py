@@ -162,7 +162,7 @@ def fail(self: Any, *args: Any) -> Any:
 def test_an_error_without_a_row_is_told_who_may_view_all_rows(
     admin_client, shown, sections, name, source, has_model
 ):
-    """Those who may view the model; superusers alone, where no model is known."""
+    """Users who may view the model; superusers alone, where no model is known."""
     sections.register(name, source)
     build()
     for rights, is_seen in ((["view_product"], has_model), ([], False)):
