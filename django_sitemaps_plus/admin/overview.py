@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
+from django_sitemaps_plus.diagnostics.requests import has_workers
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
 from django_sitemaps_plus.diagnostics.status import (
@@ -263,7 +264,7 @@ def _fresh(
         return found
     if failed := [it.subject for it in problems if it.id == "section_failed"]:
         return "unknown", _("Not known, since builds fail: %s") % ", ".join(failed)
-    if status.builders:
+    if any(it.builders for it in status.sections):
         done = sum([it.done for it in status.sections])
         planned = sum([it.planned for it in status.sections])
         return "busy", updating(done, planned)
@@ -320,7 +321,7 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             (it, drawn([Trend(_("Findings of the audit"), values)]) if values else {})
             for it, values in zip(found, audits, strict=True)
         ],
-        "is_listening": get_executor().is_listening,
+        "has_workers": has_workers(),
         "fault": fault,
         "are_many": len(sites) > 1,
         "number": sum([len(it.problems) for it in kinds if it.name not in apart]),

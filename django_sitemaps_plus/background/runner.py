@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, TypeAlias
 
 from django.db import connections, reset_queries
@@ -30,6 +31,9 @@ SWEEP_SECONDS = 60
 
 #: Seconds between two audits, and between two looks whether to prune.
 AUDIT_SECONDS, PRUNE_SECONDS = 600, 3_600
+
+#: Seconds between two looks whether somebody asked for an audit of what is listed.
+ASKED_SECONDS = 10
 
 #: How old the last prune of a site is before it is pruned again.
 PRUNE_AGE = timedelta(days=1)
@@ -66,7 +70,7 @@ class Runner:
         self._ends: SimpleQueue[None] = SimpleQueue()  # a signal may fill it any time
         self._built, self._notified, self._failed = built, notified, failed
         self._options = options
-        self._due = dict.fromkeys(("sweep", "notify", "audit"), 0.0)
+        self._due = dict.fromkeys(("sweep", "notify", "audit", "listed"), 0.0)
         self._due["prune"] = time.monotonic() + SWEEP_SECONDS  # after what is urgent
         self._pause = RETRY_SECONDS
         self._faults: dict[str, str] = {}  # by job, as long as they last
@@ -105,6 +109,8 @@ class Runner:
         self._try("notify", self._notify, get_settings().task_seconds)
         self._due["notify"] = math.inf  # the audit need not wait for more
         self._try("audit", self._audit)
+        for site in self._try("listed", work.asked_audits) or ():
+            self._try("listed", work.audit_listed, site)
         self._try("prune", work.prune_sites, PRUNE_AGE)
         work.note_worker("run_sitemaps --once", has_ended=True)
 
@@ -131,6 +137,8 @@ class Runner:
             self._try("notify", self._notify, NOTIFY_SECONDS)
         if self._is_due("audit", AUDIT_SECONDS):
             self._try("audit", self._audit)
+        if self._is_due("listed", ASKED_SECONDS):
+            self._try("listed", self._begin_audits)
         if self._is_due("prune", PRUNE_SECONDS):
             self._try("prune", work.prune_sites, PRUNE_AGE)
 
@@ -215,6 +223,20 @@ class Runner:
     def _note_due(self, moment: datetime) -> None:
         wait = (moment - timezone.now()).total_seconds()
         self._due["notify"] = time.monotonic() + min(wait, SWEEP_SECONDS)
+
+    def _begin_audits(self) -> None:
+        """Audit what sites list, each in a thread of its own, so that no edit waits."""
+
+        def audit(site: str) -> None:
+            try:
+                work.audit_listed(site)
+            except work.FAILURES as error:
+                self._failed(in_one_line(error))
+            finally:
+                connections.close_all()
+
+        for site in work.asked_audits():
+            Thread(target=audit, args=[site], daemon=True).start()
 
     def _audit(self) -> None:
         """Compare old pages until there is something better to do; then go on later."""

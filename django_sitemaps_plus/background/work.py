@@ -21,7 +21,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import SitemapsPlusError
-from django_sitemaps_plus.models import Page, Worker
+from django_sitemaps_plus.models import INDEX, Page, Section, Worker
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.claims import BATCH_PAGES
 from django_sitemaps_plus.models.sections import owning_site
@@ -164,6 +164,15 @@ def audit_listed(site: str) -> None:
     limit = f"--seconds={configured.task_seconds}"
     with suppress(CommandError):  # there are findings
         call_command("check_sitemaps", "--audit", limit, *names, stdout=StringIO())
+
+
+def asked_audits() -> list[str]:
+    """Return the sites that somebody wants to be audited, each to one caller alone."""
+    rows = Section.objects.filter(name=INDEX, audit_asked_at__isnull=False)
+    sites = rows.values_list("site", flat=True)
+    return [
+        it for it in list(sites) if rows.filter(site=it).update(audit_asked_at=None)
+    ]
 
 
 def prune_sites(age: timedelta = timedelta()) -> None:

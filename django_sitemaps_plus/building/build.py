@@ -32,7 +32,7 @@ from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking import deploys
 from django_sitemaps_plus.tracking.schedule import notice
 
-from .guard import is_peak_old, look_again, note_peak
+from .guard import held_because, is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
 from .plan.replan import (
     active_plan,
@@ -288,7 +288,7 @@ def _report(
     is_asked = build.waits or build_finished.has_listeners()
     for section in planned:
         row, report = section.row, build.report(section.name)
-        report.hold_reason = row.hold_reason
+        report.hold_reason = held_because(row)
         # A page that the guard holds at first is rendered again.
         report.problems = [*dict.fromkeys(report.problems)]
         if is_peak_old(row):

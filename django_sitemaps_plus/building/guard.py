@@ -6,27 +6,41 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 from shlex import quote
+from typing import NamedTuple
 
 from django.db.models import Case, F, Sum, When
 from django.utils import timezone
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, override
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.registry import registry
 
 from .store import BuiltPage, Result
 
+
+class Reason(NamedTuple):
+    """Why a section is held: what :func:`.hold_words` makes words of."""
+
+    words: str
+    numbers: list[int]
+
+
+#: No reason.
+WELL = Reason("", [])
+
 #: Entries of a section below which the guard holds it only if all would go.
 MIN_ENTRIES = 100
 
-#: Why a section is held until it has been judged.
+#: Why a section is held until it has been judged, and what it may then be held for.
 WAITING = gettext_noop(
-    "pages that would lose most of their entries wait until the rest is rendered. Run "
-    "build_sitemaps again if no build is at work"
+    "pages that would lose most of their entries wait until the rest is rendered"
 )
+FALLEN = gettext_noop("it would fall from {} entries to {}")
+BAD = gettext_noop("{} of {} rows cannot be listed")
 
 #: Time after which held pages are rendered again by themselves. A source that lost its
 #: rows for a while gets well unasked, and one that stays as it is costs little.
@@ -100,13 +114,13 @@ def hold(held: Sequence[Result]) -> None:
         )
 
 
-def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
+def judge(section: Section, *, allow_shrink: bool, of_plan: Reason) -> None:
     """Release the held pages of a section, or say why they, or its plan, are held.
 
     No other page of it is dirty. ``of_plan`` is what :func:`plan_reason` says.
     """
     held = section.pages.active().filter(hold=Hold.HELD)
-    reason = ""
+    reason = WELL
     if held.exists() and not allow_shrink:
         after = Case(When(hold=Hold.HELD, then="held_entries"), default="entries")
         bad = Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")
@@ -115,32 +129,30 @@ def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
         )
         entries, skipped = totals["after"] or 0, totals["bad"] or 0
         reason = _reason(section, entries, skipped, totals["before"])
-    if not reason:
+    if not reason.words:
         held.update_locked([section.pk], hold=Hold.RELEASED)
-    reason = reason or of_plan
-    if reason != section.hold_reason:
-        section.hold_reason = reason
+        reason = of_plan
+    if reason != (section.hold_reason, section.hold_numbers):
+        section.hold_reason, section.hold_numbers = reason
         # A person's word for what was held ends with it, also if it has just come.
-        ended = {} if reason else {"may_shrink": False}
-        Section.objects.filter(pk=section.pk).update(hold_reason=reason, **ended)
+        ended = {} if reason.words else {"may_shrink": False}
+        told = {"hold_reason": reason.words, "hold_numbers": reason.numbers}
+        Section.objects.filter(pk=section.pk).update(**told, **ended)
 
 
-def plan_reason(section: Section, plan: Sequence[Page]) -> str:
+def plan_reason(section: Section, plan: Sequence[Page]) -> Reason:
     """Return why the next plan, if all of it is built, must not be put in force."""
     if not all(page.built for page in plan):
-        return ""
+        return WELL
     before = section.pages.active().aggregate(before=Sum("entries"))["before"]
     entries = sum(page.entries for page in plan)
     return _reason(section, entries, sum(page.skipped for page in plan), before)
 
 
-def _reason(section: Section, entries: int, skipped: int, before: int | None) -> str:
+def _reason(section: Section, entries: int, skipped: int, before: int | None) -> Reason:
     has_many_rows = entries + skipped >= MIN_ENTRIES
     if (has_many_rows or not entries) and _is_bad(entries, skipped):
-        return (
-            f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Fix them, "
-            f"or run build_sitemaps {quote(section.name)} --allow-shrink"
-        )
+        return Reason(BAD, [skipped, entries + skipped])
     peak = max(section.peak, section.earlier_peak, before or 0)
     was_large = peak >= MIN_ENTRIES
     least = peak * (1 - get_settings().shrink_guard)
@@ -148,11 +160,23 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
     may_run_empty = any(getattr(source, name, None) for name in ("ends", "news"))
     is_lost = not entries and not may_run_empty  # rows may leave by the clock
     if (was_large or is_lost) and entries < least:
-        return (
-            f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
-            f"run build_sitemaps {quote(section.name)} --allow-shrink"
-        )
-    return ""
+        return Reason(FALLEN, [peak, entries])
+    return WELL
+
+
+def held_because(section: Section) -> str:
+    """Return why a section is held and what to do, in English; "" if it is well."""
+    if not section.hold_reason:
+        return ""
+    command = f"run build_sitemaps {quote(section.name)} --allow-shrink"
+    remedies = {
+        WAITING: "Run build_sitemaps again if no build is at work",
+        FALLEN: f"If that is right, {command}",
+        BAD: f"Fix them, or {command}",
+    }
+    with override("en"):
+        why = hold_words(section.hold_reason, section.hold_numbers)
+    return f"{why}. {remedies.get(section.hold_reason, command)}"
 
 
 def forget_peak(section: Section) -> None:

@@ -17,7 +17,7 @@ from django_sitemaps_plus.storage import delete_object, read_object
 from django_sitemaps_plus.tracking.schedule import AUDIT_PAGES, early_pages, end_grace
 
 from .flip import take_new_changes
-from .guard import forget_peak, judge, plan_reason
+from .guard import WELL, forget_peak, judge, plan_reason
 from .plan.merge import merge_small
 from .plan.replan import begin_replan, finish_replan, next_plan
 from .state import Build
@@ -50,20 +50,20 @@ def settle(build: Build, section: OpenSection) -> bool:
 def _decide(build: Build, section: OpenSection) -> bool:
     """Put the next plan in force, or replace a stale one; then judge what is held."""
     row = section.row
-    plan, reason, is_dirty = next_plan(row), "", False
+    plan, reason, is_dirty = next_plan(row), WELL, False
     may_shrink = build.allow_shrink or row.may_shrink
     if may_shrink:
         forget_peak(row)
     elif plan:
         reason = plan_reason(row, plan)
-    if plan and not reason:
+    if plan and not reason.words:
         take_new_changes(section)
         is_dirty = finish_replan(section)
     elif section.name in build.stale and not plan:
         is_dirty = begin_replan(section, is_broken=True)
     build.stale.discard(section.name)
     held = row.pages.filter(state=State.ACTIVE, hold=Hold.HELD)
-    if row.hold_reason or reason or held.exists():
+    if row.hold_reason or reason.words or held.exists():
         judge(row, allow_shrink=may_shrink, of_plan=reason)
         is_dirty |= not row.hold_reason
     return is_dirty
@@ -101,7 +101,7 @@ def mark_damaged(*, forgets: bool = True) -> None:
     if not noted:
         return
     damaged = []
-    for page in Page.objects.filter(pk__in=noted):
+    for page in noted:
         if not page.object:
             continue
         try:

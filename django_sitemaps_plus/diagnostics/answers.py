@@ -85,6 +85,11 @@ class Answer:
         return datetime.fromisoformat(self.at)
 
     @property
+    def unwell_since(self) -> datetime | None:
+        """Since when it has been unwell; None while it is well."""
+        return datetime.fromisoformat(self.since) if self.since else None
+
+    @property
     def is_known(self) -> bool:
         """Whether the answer still counts; a clock may have been set back since."""
         return bool(self.url) and abs(timezone.now() - self.looked_at) <= KNOWN

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Delivery, Section
+from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.section import OpenSection
@@ -204,7 +205,12 @@ def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
     if section is None or not section.pages.exists():
         return _("the section is too large to be served before it is built")
     if section.hold_reason:
-        return _("the section waits for your approval: %s") % _(section.hold_reason)
+        why = hold_words(section.hold_reason, section.hold_numbers)
+        run = command_for("build_sitemaps", site, name, "--allow-shrink")
+        held = _(
+            "the section waits for your approval: %(why)s. To give it, run %(run)s"
+        )
+        return held % {"why": why, "run": run}
     dirty = section.pages.active().filter(is_dirty=1)
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         words: str = _("a page of the section could not be built: %s") % error

@@ -19,8 +19,9 @@ from django_sitemaps_plus import cache
 from django_sitemaps_plus.building.report import DEADLY
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.models.workers import COMMANDS
-from django_sitemaps_plus.notifications.dispatch import HIGHEST, indexed_share
+from django_sitemaps_plus.notifications.dispatch import SINCE, errors_in, fall_of
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import origin_setting
 
@@ -31,9 +32,8 @@ from .status import LATE, EngineStatus, SectionStatus, SiteStatus, age_of
 #: The line by which a URLconf has the views of sitemaps.
 INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
 
-#: Seconds between the last read of a feed and a change that make an engine late, and
-#: the part of the highest share of indexed URLs whose loss is a problem.
-UNREAD, FALLEN = 7 * 86_400, 0.1
+#: Seconds between the last read of a feed and a change that make an engine late.
+UNREAD = 7 * 86_400
 
 #: Why a page failed that left no error.
 INTERRUPTED = gettext_lazy("It was interrupted. Find out what ends the builders.")
@@ -120,6 +120,7 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             remedy=_("Correct %s. If the site has moved, move its sitemaps as well.")
             % origin_setting(status.site),
             command=command_for("build_sitemaps", status.site, "--move-origin"),
+            since=status.answer.unwell_since if status.answer else None,
         )
     elif status.answer and status.is_known and not status.answer.is_well:
         yield _unanswered(status.answer, status.site)
@@ -137,6 +138,7 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             message=shortened("; ".join(faults)),
             remedy=_("Fix the error: the next build tries again."),
             command=command_for("build_sitemaps", status.site),
+            since=status.index_since,
             count=len(faults),
         )
 
@@ -168,7 +170,7 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
         message=f"{message % shown} {shortened(answer.said)}".rstrip(),
         remedy=remedy,
         command=command_for("sitemap_doctor", site),
-        since=datetime.fromisoformat(answer.since or answer.at),
+        since=answer.unwell_since or answer.looked_at,
     )
 
 
@@ -191,11 +193,11 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             )
             continue
         if section.hold_reason:
-            why = _(section.hold_reason).partition(". ")[0]  # the remedy is told below
+            words = hold_words(section.hold_reason, section.hold_numbers)
             yield Problem(
                 id="section_held",
                 subject=name,
-                message=_("It waits for your approval: %s") % shortened(why),
+                message=_("It waits for your approval: %s") % words,
                 remedy=_(
                     "Published pages stay. If rows are missing by mistake, restore "
                     "them and build again. If they are really gone, let it pass."
@@ -209,6 +211,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 id="section_empty",
                 message=_("It lists none of its rows."),
                 remedy=_("Find out why each is left out, and fix the source."),
+                since=section.published_at,
                 **rebuilt(name, site),
             )
         if section.fault:
@@ -236,7 +239,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 since=fault.since,
             )
         if section.lost:
-            full = () if cache.is_shared() else ("--full",)
+            full = () if cache.is_shared() else ("--full",)  # it finds which they are
             lost = floatformat(section.lost, "g")
             yield Problem(
                 id="section_damaged",
@@ -246,10 +249,10 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                     "Find out what deletes files. These pages are rendered on request "
                     "until a build stores them again."
                 ),
-                # Without a shared cache, no other process knows which.
                 command=command_for("build_sitemaps", site, name, *full),
                 action="refresh",
                 count=section.lost,
+                since=section.lost_since,
             )
         if section.parked or section.failed:
             yield _failing(section, site)
@@ -315,21 +318,21 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
 def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
     published = [it.published_at for it in status.sections if it.published_at]
     errors, unread, fewer = list[Item](), list[Item](), list[Item]()
+    moments = list[datetime]()  # since when it has told of errors or of fewer
     for feed, said in engine.feedback.items():
         if not isinstance(said, dict):  # an engine of the project may report anything
             continue
-        number, highest = said.get("errors"), said.get(HIGHEST)
-        if isinstance(number, int) and number > 0:
+        if number := errors_in(said):
             errors.append(Item(name=feed, words=f"{number:,}"))
+        if fall := fall_of(said):
+            fewer.append(Item(name=feed, words="{:.0%} → {:.0%}".format(*fall)))
+        with suppress(KeyError, TypeError, ValueError):
+            moments.append(parse_w3c(said[SINCE]))
         with suppress(TypeError, ValueError):  # not a moment, or nothing is published
             read_at = parse_w3c(said.get("lastDownloaded", ""))
             age = (datetime.now(UTC) - read_at).total_seconds()
             if age - age_of(max(published)) > UNREAD:
                 unread.append(Item(name=feed, words=f"{read_at:%Y-%m-%d}"))
-        share = indexed_share(said)
-        least = highest * (1 - FALLEN) if isinstance(highest, float) else 0
-        if share is not None and share < least:
-            fewer.append(Item(name=feed, words=f"{highest:.0%} → {share:.0%}"))
     late = _("It read last a week or more before the newest change: %s")
     kinds = (
         ("engine_feedback", errors, _("Errors that it reports: %s")),
@@ -349,6 +352,7 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
                     "them again by itself."
                 ),
                 command=command_for("check_sitemaps", status.site, "--audit"),
+                since=max(published) if items is unread else min(moments, default=None),
                 count=len(items),
                 items=items,
             )

@@ -83,7 +83,11 @@ def ask(site: Site, _: str, **others: Any) -> bool:
 
 def audit(site: Site, _: str, **others: Any) -> bool:
     """Have workers audit what a site lists; return whether there are some."""
-    return get_executor().audit(site.name)
+    if get_executor().audit(site.name):
+        return True
+    if is_there := has_workers():
+        Section.objects.note_of_index(site.name, audit_asked_at=timezone.now())
+    return is_there
 
 
 def pause(site: Site, engine: str, *, by: str, **others: Any) -> bool:

@@ -37,6 +37,7 @@ from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT, FigureQuerySet
 from django_sitemaps_plus.models.pages import noted_pages
+from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
@@ -121,7 +122,7 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     found = SectionPages()
     for row in own:
         found.has_next_plan, found.fault = row.has_next, row.fault
-        found.held = _(row.hold_reason).partition(". ")[0] if row.hold_reason else ""
+        found.held = hold_words(row.hold_reason, row.hold_numbers)
     ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
     if start is None:
         rows = _shown(ordered)

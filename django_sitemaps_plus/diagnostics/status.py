@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
@@ -29,11 +29,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.pages import (
-    damaged_among,
-    damaged_pages,
-    noted_pages,
-)
+from django_sitemaps_plus.models.pages import damaged_among, damaged_pages, noted_pages
 from django_sitemaps_plus.models.sections import TOTALS
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -74,11 +70,13 @@ class SectionStatus:
     failed_since: datetime | None = None  # the first change that these do not have
     held_pages: int = 0  # that the guard holds
     held_since: datetime | None = None  # the first change that these do not have
-    hold_reason: str = ""
+    hold_reason: str = ""  # as hold_words() says it with these numbers
+    hold_numbers: Sequence[int] = ()
     fault: str = ""  # why the last build of it failed
     fault_since: datetime | None = None
     live_fault: LiveFault | None = None  # that requests have met lately
     lost: int = 0  # pages whose files requests have found missing or damaged
+    lost_since: datetime | None = None  # when the first of them was
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry
     changes: int = 0  # recorded, and not yet located
@@ -96,7 +94,7 @@ class SectionStatus:
 
 
 def section_status(
-    *sites: Site, lost: Collection[int] | None = None
+    *sites: Site, lost: Mapping[Page, datetime] | None = None
 ) -> list[SectionStatus]:
     """Return how every section of sites is that is registered or has pages, by name.
 
@@ -144,7 +142,7 @@ def age_of(moment: datetime) -> float:
 
 
 def _section_rows(
-    sites: Collection[Site], damaged: Collection[int]
+    sites: Collection[Site], lost: Mapping[Page, datetime]
 ) -> list[dict[str, Any]]:
     """Return totals of sections, and sums over their pages that are to be built."""
     active = Q(work__state=State.ACTIVE)
@@ -155,16 +153,14 @@ def _section_rows(
     held = active & Q(work__hold=Hold.HELD)
     claimed = planned & Q(work__claimed_at__gte=Now() - get_settings().lease)
     claimed &= ~Q(work__token="")
-    served = Page.objects.active().filter(section=OuterRef("pk"), pk__in=damaged)
-    lost = served.values("section").annotate(number=Count("pk"))
     # A removed section keeps its row, for the numbers that it has used.
     names = [site.name for site in sites]
     has_more = Q(planned__gt=0) | ~Q(fault="")
     sections = Section.objects.filter(has_more, site__in=names).exclude(name=INDEX)
-    own = ("site", "name", "hold_reason", "fault", "fault_since", "missing_since")
-    sums = [name for name in TOTALS if name != "listed_pages"]
+    own = ("pk", "site", "name", "hold_reason", "hold_numbers", "fault", "fault_since")
+    sums = {*TOTALS, "missing_since", "published_at"} - {"listed_pages"}
     others = {"last_build_at": F("schedule_checked_at"), "pages_": F("listed_pages")}
-    rows: Any = sections.with_work().values(*own, "published_at", *sums, **others)
+    rows: Any = sections.with_work().values(*own, *sums, **others)
     rows = rows.annotate(
         dirty=Count("work", filter=active),
         building=Count("work", filter=claimed),
@@ -172,7 +168,6 @@ def _section_rows(
         parked=Count("work", filter=parked),
         held_pages=Count("work", filter=held),
         held_since=Min("work__changed_at", filter=held),
-        lost=Subquery(lost.values("number")),
         oldest=Min("work__changed_at", filter=planned),
         error=Max("work__error", filter=parked),
         failed=Count("work", filter=failed),
@@ -180,7 +175,12 @@ def _section_rows(
         failed_since=Min("work__changed_at", filter=parked | failed),
         next_attempt_at=Min("work__not_before", filter=parked | failed),
     )
-    return list(rows)
+    found = {row.pop("pk"): row for row in rows}
+    for page, moment in lost.items():
+        if page.state == State.ACTIVE and (row := found.get(page.section_id)):
+            row["lost"] = row.get("lost", 0) + 1
+            row["lost_since"] = min(moment, row.get("lost_since", moment))
+    return list(found.values())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -310,6 +310,7 @@ class SiteStatus:
     engines: list[EngineStatus] = field(default_factory=list)  # by name
     #: Files of the index that are not up to date, "" for all, and the error of each.
     index_problems: list[tuple[str, str]] = field(default_factory=list)
+    index_since: datetime | None = None  # the first change that it does not have
     is_index_lost: bool = False  # a request has found a file of it missing or damaged
     answer: Answer | None = None  # the last one of Django for the index
     stored_origin: str = ""  # of what is stored, if it is another than the site's
@@ -340,11 +341,6 @@ class SiteStatus:
     def dirty(self) -> int:
         """Pages that are still to be built."""
         return sum([section.dirty for section in self.sections])
-
-    @property
-    def builders(self) -> int:
-        """Builders at work; one that has pages of two sections counts twice."""
-        return sum([section.builders for section in self.sections])
 
     @property
     def changes(self) -> int:
@@ -392,7 +388,10 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
         status.index_problems, status.workers = unknown, workers
         if row := rows.get(site.name):
             status.index_problems = [*unknown, *index_problems(pages[row.pk])]
-            status.is_index_lost = any([it.pk in lost for it in pages[row.pk]])
+            status.is_index_lost = any([it in lost for it in pages[row.pk]])
+            times = [it.changed_at for it in pages[row.pk] if it.wanted > it.built]
+            times += [lost[it] for it in pages[row.pk] if it in lost]
+            status.index_since = min(filter(None, times), default=None)
             status.stored_origin = row.origin if row.origin != site.origin else ""
             status.answer = stored_answer(row.answer, site)
         with in_force(site):

@@ -170,21 +170,24 @@ def noted_pages() -> dict[int, datetime]:
     return recall(_key(), dict) or {}
 
 
-def damaged_among(pages: Iterable[Page]) -> frozenset[int]:
-    """Return the primary keys of those that were noted, and not built since.
+def damaged_among(pages: Iterable[Page]) -> dict[Page, datetime]:
+    """Return those that were noted, and not built since, and when they were noted.
 
     A build of another process, which may have no part in the cache, has mended some.
     """
     noted = noted_pages()
-    listed = [it for it in pages if it.pk in noted]
-    old = [it for it in listed if not it.checked_at or it.checked_at < noted[it.pk]]
-    return frozenset([it.pk for it in old])
+    listed = {it: noted[it.pk] for it in pages if it.pk in noted}
+    return {
+        page: moment
+        for page, moment in listed.items()
+        if not page.checked_at or page.checked_at < moment
+    }
 
 
-def damaged_pages() -> frozenset[int]:
+def damaged_pages() -> dict[Page, datetime]:
     """Return the same of all pages."""
     noted = noted_pages()
-    return damaged_among(Page.objects.filter(pk__in=noted)) if noted else frozenset()
+    return damaged_among(Page.objects.filter(pk__in=noted)) if noted else {}
 
 
 def forget_damaged() -> None:

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from django.db import Error, connections, models, transaction
 from django.db.models import Count, Exists, F, FilteredRelation, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce
+from django.template.defaultfilters import floatformat
+from django.utils.translation import gettext
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -57,6 +59,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
             earlier_peak=0,
             peak_since=None,
             hold_reason="",
+            hold_numbers=[],
             may_shrink=False,
             fault="",
             fault_since=None,
@@ -266,8 +269,10 @@ class Section(Row):
     peak_since = models.DateTimeField(null=True)
     #: Entries by which it may have fewer now; never less than it has.
     lost_entries = models.PositiveBigIntegerField(default=0)
-    #: Why nothing more is published; "" for a section that is well.
+    #: Why nothing more is published, as :func:`hold_words` says it; "" for a section
+    #: that is well.
     hold_reason = models.TextField(blank=True)
+    hold_numbers = models.JSONField(default=list)
     #: Whether a person has let the guard pass what it holds.
     may_shrink = models.BooleanField(default=False)
     #: Why the last build of it failed, and since when builds fail.
@@ -289,6 +294,8 @@ class Section(Row):
     published_at = models.DateTimeField(null=True)
     #: Findings of the last audit of the site's own pages, and when; on the index alone.
     findings = models.JSONField(null=True)
+    #: When somebody asked for an audit that no worker has begun; likewise.
+    audit_asked_at = models.DateTimeField(null=True)
     #: The last answer of Django for the index of the site, and when; likewise.
     answer = models.JSONField(null=True)
     #: When the site was last pruned, with no failure; likewise.
@@ -309,6 +316,14 @@ class Section(Row):
 
     def __str__(self) -> str:
         return f"{self.site}: {self.name or 'index'}"
+
+
+def hold_words(reason: str, numbers: Iterable[int]) -> str:
+    """Return a reason of the guard with its numbers, in the language in force."""
+    words = gettext(reason) if reason else ""
+    for number in numbers:
+        words = words.replace("{}", floatformat(number, "g"), 1)
+    return words
 
 
 def check_origin(recorded: str, site: Site) -> None:

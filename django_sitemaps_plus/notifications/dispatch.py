@@ -32,8 +32,13 @@ logger = logging.getLogger(__name__)
 #: Time between two questions about the same feed.
 ASK_AGAIN = timedelta(days=1)
 
-#: The key of reports under which the highest share of indexed URLs is kept.
-HIGHEST = "highest_share"
+#: Keys of reports under which we keep the highest share of indexed URLs, and since
+#: when they tell of errors or of a lower share.
+HIGHEST, SINCE = "highest_share", "unwell_since"
+KEPT = (HIGHEST, SINCE)
+
+#: The part of the highest share of indexed URLs whose loss is a problem.
+FALLEN = 0.1
 
 
 def notify_engines(
@@ -166,6 +171,9 @@ def _ask(engine: Engine, row: Delivery) -> None:
             shares = [before.get(HIGHEST), indexed_share(said)]
             highest = max([it for it in shares if it is not None], default=None)
             said = said if highest is None else {**said, HIGHEST: highest}
+            if errors_in(said) or fall_of(said):
+                now = timezone.now().isoformat()
+                said = {**said, SINCE: before.get(SINCE, now)}
         rows.update(feedback=said)
         return
     except EngineError as error:
@@ -189,3 +197,17 @@ def indexed_share(said: Mapping[str, Any]) -> float | None:
         ]
         return float(indexed / submitted)
     return None
+
+
+def errors_in(said: Mapping[str, Any]) -> int:
+    """Return how many errors an engine reports of a feed."""
+    number = said.get("errors")
+    return max(0, number) if isinstance(number, int) else 0
+
+
+def fall_of(said: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the highest share of indexed URLs and the last, if it fell too far."""
+    highest, share = said.get(HIGHEST), indexed_share(said)
+    if not isinstance(highest, float) or share is None:
+        return None
+    return (highest, share) if share < highest * (1 - FALLEN) else None

@@ -16,6 +16,8 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from django_sitemaps_plus.notifications.dispatch import KEPT
+
 register = template.Library()
 
 # Whole phrases, since "3 days" has another form in "3 days ago" in some languages.
@@ -78,7 +80,7 @@ def feedback(said: Any) -> str:
         words.append(_("not read yet"))
     if error := left.pop("error", ""):
         words.append(_("could not be asked: %s") % error)
-    for name in ("lastSubmitted", "highest_share"):
+    for name in ("lastSubmitted", *KEPT):
         left.pop(name, None)
     return ", ".join([*words, *[f"{name}: {value}" for name, value in left.items()]])
 

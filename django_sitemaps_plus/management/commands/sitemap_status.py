@@ -16,8 +16,8 @@ from django_sitemaps_plus.diagnostics.problems import problems_of, span
 from django_sitemaps_plus.diagnostics.status import LATE, age_of, read_dashboard
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
-from django_sitemaps_plus.models.sections import owning_site
-from django_sitemaps_plus.notifications.dispatch import HIGHEST
+from django_sitemaps_plus.models.sections import hold_words, owning_site
+from django_sitemaps_plus.notifications.dispatch import KEPT
 
 # The columns of each table, and what they show.
 _COLUMNS = {
@@ -106,7 +106,11 @@ class Command(SiteCommand):
         if json:
             report = {
                 "answer": answer and asdict(answer) | {"is_known": answer.is_known},
-                "sections": list(map(asdict, status.sections)),
+                "sections": [
+                    asdict(it)
+                    | {"hold_reason": hold_words(it.hold_reason, it.hold_numbers)}
+                    for it in status.sections
+                ],
                 "engines": list(map(asdict, status.engines)),
                 "problems": list(map(asdict, problems)),
             }
@@ -125,7 +129,8 @@ class Command(SiteCommand):
             for engine in status.engines:
                 for feed, feedback in engine.feedback.items():
                     if isinstance(feedback, dict):
-                        feedback = {k: it for k, it in feedback.items() if k != HIGHEST}
+                        said = feedback.items()
+                        feedback = {name: it for name, it in said if name not in KEPT}
                     words = dumps(feedback, ensure_ascii=False)
                     self.write_lines(f"{engine.engine} says of {feed}: {words}")
         if any(problem.level == "error" for problem in problems):

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.guard import judge
+from django_sitemaps_plus.building.guard import WELL, judge
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.executors.base import Executor
@@ -273,7 +273,7 @@ class TestSections:
         Product.objects.bulk_create(gone)
         if is_late:
             pages.update(hold="")
-            judge(held, allow_shrink=False, of_plan="")
+            judge(held, allow_shrink=False, of_plan=WELL)
         build()
         section = Section.objects.get(name="products")
         assert (section.hold_reason, section.may_shrink) == ("", False)

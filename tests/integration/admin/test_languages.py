@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext, suppress
 from datetime import timedelta
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from django.utils import timezone, translation
 from lxml import html
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.guard import WAITING
+from django_sitemaps_plus.building.guard import BAD, FALLEN, WAITING
 from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import (
@@ -98,11 +99,15 @@ def texts(page: Any) -> set[str]:
     return {it for it in parts if _LATIN.search(it) and not _URL.match(it)}
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [*product(PATHS, [FALLEN]), ("problems", BAD), ("problems", WAITING)],
+)
 @pytest.mark.parametrize("language", ["de", "he"])
-def test_no_text_stays_english(show, section, name, language):
+def test_no_text_stays_english(show, section, name, language, reason):
     """Save names, and errors of the project."""
-    Section.objects.filter(pk=section.pk).update(hold_reason=WAITING)
+    rows = Section.objects.filter(pk=section.pk)
+    rows.update(hold_reason=reason, hold_numbers=[45_801, 12])
     index = Page.objects.filter(section__name=INDEX)
     assert index.update(wanted=9, attempts=MAX_ATTEMPTS)
     Worker.objects.note("celery")

@@ -14,10 +14,17 @@ from django.utils import timezone
 from lxml import html
 
 from django_sitemaps_plus import ModelSource, Source
+from django_sitemaps_plus.background import work
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
-from django_sitemaps_plus.models import MAX_ATTEMPTS, EngineHost, Page, Section
+from django_sitemaps_plus.models import (
+    MAX_ATTEMPTS,
+    EngineHost,
+    Page,
+    Section,
+    Worker,
+)
 from django_sitemaps_plus.sites import get_site
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.shop import limited, make_products
@@ -250,7 +257,7 @@ def test_buttons_are_those_that_the_user_may_press(shown, shop, configure, clien
 
 
 def test_workers_audit_what_a_site_lists(shown, configure, client):
-    """Where some listen; the command is there for all."""
+    """Where some listen or look; the command is there for all."""
     path = "/desk/sitemaps_plus/dashboard/actions/audit/"
     page = shown("refresh_sections")
     assert page.cssselect("form[method=post]") == []
@@ -259,6 +266,10 @@ def test_workers_audit_what_a_site_lists(shown, configure, client):
     answer = client.get("/desk/sitemaps_plus/dashboard/")
     [message] = answer.context["messages"]
     assert "there is nothing to do" in str(message)
+    Worker.objects.note("run_sitemaps")
+    assert len(shown("refresh_sections").cssselect("form[method=post]")) == 1
+    client.post(path)
+    assert work.asked_audits() == ["default"]
     configure(EXECUTOR="tests.integration.admin.test_actions.Listening")
     Listening.woken.clear()
     assert shown().cssselect("form[method=post]") == []

@@ -22,6 +22,7 @@ from lxml import html
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source
 from django_sitemaps_plus.admin import sections as views
+from django_sitemaps_plus.building.guard import FALLEN
 from django_sitemaps_plus.conf import in_force, site_in_force
 from django_sitemaps_plus.diagnostics import section_pages, site_problems
 from django_sitemaps_plus.diagnostics.section_pages import (
@@ -301,11 +302,11 @@ class TestShown:
 
     def test_it_says_why_it_could_not_be_built(self, products, admin_client):
         """And why it waits for an approval, which can be given there."""
-        held = "it would fall from 9 entries to 1. If that is right, run build_sitemaps"
-        Section.objects.update(fault="its service is away", hold_reason=held)
+        held = {"hold_reason": FALLEN, "hold_numbers": [9_000, 1]}
+        Section.objects.update(fault="its service is away", **held)
         page = admin_client.get(path("section", section="products"))
         assert "It could not be built: its service is away" in page.text
-        assert ": <bdi>it would fall from 9 entries to 1</bdi>" in page.text
+        assert ": <bdi>it would fall from 9,000 entries to 1</bdi>" in page.text
         assert "actions/release/?site=default&amp;section=products" in page.text
 
     def test_it_says_how_its_rows_are_read(self, products, admin_client):

@@ -539,7 +539,8 @@ class TestDelays:
         Page.objects.filter(section__name="products").update(wanted=9, error="odd")
         assert reason() == "a page of the section could not be built: odd"
         Section.objects.filter(name="products").update(hold_reason="too few")
-        assert reason() == "the section waits for your approval: too few"
+        held = "the section waits for your approval: too few. To give it"
+        assert reason() == f"{held}, {command} --allow-shrink"
         Page.objects.all().delete()
         configure(LIVE_MAX_ROWS=1)
         words = "the section is too large to be served before it is built"

@@ -243,9 +243,9 @@ class TestOthers:
         """
         configure(ENGINES={"one": ENGINE})
         sections.register("a b", ProductSource)
-        have_page(0, INDEX, wanted=2, error="the disk is full")
         ages = [timezone.now() - timedelta(hours=it) for it in range(4)]
         failed = {"attempts": MAX_ATTEMPTS, "error": "it broke"}
+        have_page(0, INDEX, wanted=2, error="the disk is full", changed_at=ages[3])
         have_page(wanted=2, changed_at=ages[1], **failed)
         have_page(2, wanted=2, changed_at=ages[0], **failed)
         have_page(3, wanted=2, changed_at=ages[2], hold=Hold.HELD)
@@ -253,12 +253,15 @@ class TestOthers:
         have_page(1, "gone", skipped=3, wanted=2, error="it broke once")
         Section.objects.filter(name="products").update(hold_reason="it would fall")
         Section.objects.filter(name="gone").update(missing_since=ages[0])
+        Section.objects.filter(name="a b").update(published_at=ages[1])
         know(host="a.example", parked_reason="the key is wrong.", not_before=ages[2])
         know(host="b.example", failures=3, error="it is down")
         deliver("a", dead_since=ages[3], error="no such URL")
         [status] = read_dashboard(get_sites())
         problems = problems_of(status)
-        assert {it.id: it.since for it in problems if it.since} == {
+        assert {it.id: it.since for it in problems} == {
+            "index_failed": ages[3],
+            "section_empty": ages[1],
             "section_unregistered": ages[0],
             "section_held": ages[2],
             "pages_parked": ages[1],
@@ -671,6 +674,8 @@ class TestFiles:
             if look == "requests":
                 assert client.get(f"/{path}.xml").status_code == 200
         assert status_ids() == health_ids() == {"index_failed", "section_damaged"}
+        for problem in problems_of(*read_dashboard(get_sites())):
+            assert timezone.now() - problem.since < timedelta(minutes=1)
         assert "missing or damaged" in crosses()["section products"]
         for page in shown():
             assert "Files that are missing or damaged: " in page
@@ -686,7 +691,7 @@ class TestFiles:
         assert client.get("/sitemap-products-1.xml").status_code == 200
         assert status_ids() == {"section_damaged"}
         with monkeypatch.context() as patch:
-            patch.setattr(settle, "damaged_pages", frozenset)
+            patch.setattr(settle, "damaged_pages", dict)
             build(full=True)
         assert status_ids() == health_ids() == set()
 
@@ -715,6 +720,9 @@ class TestOrigins:
         configure(BASE_URL="https://other.example")
         assert client.get("/sitemap.xml").status_code == 503
         assert health_ids() == {"origin_differs"}
+        look(get_site())
+        [problem] = problems_of(*read_dashboard(get_sites()))
+        assert timezone.now() - problem.since < timedelta(minutes=1)
         assert all("were made for https://example.com" in page for page in shown())
         found = verdicts()
         for name in ("Django answers", "Complete", "Up to date", "products"):
@@ -782,6 +790,24 @@ class TestFeedback:
         assert [f"{feed}: " in it for it in words] == [bool(expected)]
         configure(NOTIFY=False)  # nobody asks it any more
         assert health_ids() == set()
+
+    @pytest.mark.parametrize("kind", ["feedback", "indexed", "unread"])
+    def test_since_it_began(self, configure, kind):
+        class_ = "tests.integration.notifications.engines.ConsoleEngine"
+        configure(ENGINES={"one": {"BACKEND": class_}}, NOTIFY=True)
+        moment = timezone.now() - timedelta(hours=2)
+        Section.objects.filter(name="products").update(published_at=moment)
+        feedback = {
+            "feedback": {"errors": 37},
+            "indexed": {"indexed": 1, "submitted": 9, "highest_share": 0.9},
+            "unread": {"lastDownloaded": "2026-01-01"},
+        }[kind]
+        if kind != "unread":
+            feedback["unwell_since"] = moment.isoformat()
+        sent = {"state": Delivery.State.SENT, "changed_at": timezone.now()}
+        deliver("https://a.example/", is_feed=True, feedback=feedback, **sent)
+        [problem] = problems_of(*read_dashboard(get_sites()))
+        assert (problem.id, problem.since) == (f"engine_{kind}", moment)
 
 
 @pytest.mark.usefixtures("site")

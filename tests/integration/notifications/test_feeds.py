@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -121,6 +122,12 @@ class TestFeedsThatAreFollowed:
         assert "could not name its feeds: NotIncludedError" in caplog.text
 
 
+def said() -> dict[str, Any]:
+    """Return what is kept of an answer, but for since when it is no good one."""
+    [feedback] = Delivery.objects.values_list("feedback", flat=True)
+    return {name: it for name, it in feedback.items() if name != "unwell_since"}
+
+
 class TestAnswers:
     def test_they_are_read_once_a_day(self, tell, clock):
         tell(console=ConsoleEngine)
@@ -131,7 +138,7 @@ class TestAnswers:
         assert ConsoleEngine.asked == [INDEX]
         notify_engines()
         assert ConsoleEngine.asked == [INDEX, INDEX]
-        assert Delivery.objects.get().feedback == {"errors": 3}
+        assert said() == {"errors": 3}
 
     def test_each_by_one_process(self, tell):
         tell(console=ConsoleEngine)
@@ -144,7 +151,7 @@ class TestAnswers:
         ConsoleEngine.answer = meanwhile
         notify_engines()
         assert ConsoleEngine.asked == [INDEX]
-        assert Delivery.objects.get().feedback == {"errors": 1}
+        assert said() == {"errors": 1}
 
     def test_not_of_a_feed_that_is_gone(self, tell, clock, monkeypatch):
         tell(console=ConsoleEngine)
@@ -172,24 +179,36 @@ class TestAnswers:
         ]:
             ConsoleEngine.answer = answer
             notify_engines()
-            assert Delivery.objects.get().feedback == expected
+            assert said() == expected
             clock.forward(hours=25)
 
     def test_the_highest_share_of_indexed_urls_is_kept(self, tell, clock, monkeypatch):
         """Whatever an engine calls a number; a later one may be lower."""
         tell(console=ConsoleEngine)
-        for said, expected in [
+        for told, expected in [
             ({"indexed": 40, "submitted": 50}, 0.8),
             ({"indexed": {"web": 5, "image": 5}, "submitted": {"web": 100}}, 0.8),
             ({"indexed": 45, "submitted": 50}, 0.9),
             ({"indexed": "many", "submitted": 50}, 0.9),
             ({"indexed": 0, "submitted": 0}, 0.9),
         ]:
-            monkeypatch.setattr(ConsoleEngine, "read_back", lambda *args, it=said: it)
+            monkeypatch.setattr(ConsoleEngine, "read_back", lambda *args, it=told: it)
             notify_engines()
-            kept = {"highest_share": expected}
-            assert Delivery.objects.get().feedback == {**said, **kept}
+            assert said() == {**told, "highest_share": expected}
             clock.forward(hours=25)
+
+    def test_since_when_it_tells_of_errors_is_kept(self, tell, clock, monkeypatch):
+        """Or of fewer indexed URLs than before; until it is well."""
+        tell(console=ConsoleEngine)
+        begun, fewer = [], {"indexed": 1, "submitted": 50}
+        answers = [{"indexed": 40, "submitted": 50}, fewer, {**fewer, "errors": 2}]
+        for told in (*answers, {"errors": 0}, {"errors": 1}):
+            monkeypatch.setattr(ConsoleEngine, "read_back", lambda *args, it=told: it)
+            notify_engines()
+            begun.append(Delivery.objects.get().feedback.get("unwell_since"))
+            clock.forward(hours=25)
+        assert begun[0] is begun[3] is None
+        assert begun[1] == begun[2] < begun[4]
 
     @pytest.mark.parametrize("answer", [{1, 2}, "a\0b"], ids=repr)
     def test_what_no_json_can_hold_keeps_back_no_other(self, tell, answer):

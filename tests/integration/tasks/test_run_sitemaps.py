@@ -19,6 +19,8 @@ from django_sitemaps_plus.background import runner as running
 from django_sitemaps_plus.background import work
 from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.background.work import build_sections
+from django_sitemaps_plus.diagnostics import requests
+from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import SiteStatus
 from django_sitemaps_plus.exceptions import BuildError
@@ -61,6 +63,21 @@ class TestProcess:
             wait_until(Delivery.objects.filter(sent__gt=0).exists, "an engine is told")
             assert "products: 3 pages rendered, 3 changed" in worker.printed()
             assert [it.is_there for it in Worker.objects.seen()] == [True]
+
+    def test_an_audit_that_was_asked_for_keeps_no_edit_waiting(self, sections):
+        """The button of the dashboard asks for it; one of several workers does it."""
+        make_products(3)
+        sections.register("products", ProductSource)
+        site = get_site()
+        assert not requests.audit(site, "")
+        with keeping(ProductSource):
+            wait_until(requests.has_workers, "a worker is seen")
+            assert requests.audit(site, "")
+            rename(0, "renamed")
+            wait_until_published("renamed")
+            wait_until(lambda: read_findings(site), "it is audited")
+        assert read_findings(site)["entries"] == 3
+        assert work.asked_audits() == []
 
     def test_a_source_that_raises_is_a_line(self, sections):
         """Its traceback is in the log, which is no part of the terminal."""
@@ -290,6 +307,14 @@ class TestOnce:
         assert unfinished() == []
         kinds = dict(Worker.objects.values_list("kind", "has_ended"))
         assert kinds == {"run_sitemaps": False, "run_sitemaps --once": True}
+
+    def test_it_audits_what_is_listed_if_somebody_asked(self, shop, run):
+        shop()
+        run("run_sitemaps", once=True)
+        assert read_findings(get_site()) is None
+        Section.objects.note_of_index("default", audit_asked_at=timezone.now())
+        run("run_sitemaps", once=True)
+        assert read_findings(get_site())["entries"] > 0
 
     def test_it_audits_though_changes_must_wait(self, shop, run):
         shop()
