@@ -350,7 +350,10 @@ class EngineHost(Row):
     def pause(self, error: EngineError, until: datetime, batch: int) -> None:
         """Note a failure: submit nothing until a time, and then at most so much."""
         failures, text = self.failures + 1, str(error)
-        self.note(failures=failures, not_before=until, batch=batch, error=text)
+        self.note(failures=failures, batch=batch, error=text)
+        # Keep the time since when it is stopped, if a person has done so meanwhile.
+        self.not_before = until
+        self._mine().filter(parked_reason="").update(not_before=until)
 
     def free_at(self) -> datetime | None:
         """Return when it may be claimed at the earliest; None while it is parked."""

@@ -16,6 +16,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import WELL, judge
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import read_dashboard
+from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section, Worker
 from django_sitemaps_plus.models.workers import GONE
@@ -308,6 +309,19 @@ class TestEngines:
         ask("submit", urls="/a/ /b/")
         assert notify_engines().sent == 1
         assert Delivery.objects.waiting().count() == 1
+
+    def test_one_that_is_paused_while_it_fails_stays_paused_since_then(
+        self, ask, sections, woken, monkeypatch
+    ):
+        def send(engine, batch):
+            ask("pause", engine="one")
+            raise RetryLater("It is down", after=3_600)
+
+        monkeypatch.setattr(RecordingEngine, "send", send)
+        ask("submit", urls="/a/")
+        notify_engines()
+        [problem] = problems_of(read_dashboard([get_site()])[0])
+        assert (problem.id, problem.since <= timezone.now()) == ("engine_parked", True)
 
     def test_what_was_rejected_is_submitted_again(self, ask, sections, woken):
         deliver("https://example.com/about/", dead_since=timezone.now())
