@@ -309,11 +309,9 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     names = partial(named_objects, request, admin_site)
     found = [read_problems(status, names) for status in statuses]
     audits = [read_audits(it.site) for it in found]
+    seen = partial(seen_problems, request, admin_site)
     for it in found:
-        it.kinds = [
-            replace(kind, problems=seen_problems(request, admin_site, kind.problems))
-            for kind in it.kinds
-        ]
+        it.kinds = [replace(kind, problems=seen(kind.problems)) for kind in it.kinds]
     kinds = [kind for it in found for kind in it.kinds]
     apart = ("rows", "findings")  # no monitor counts them
     context = {
