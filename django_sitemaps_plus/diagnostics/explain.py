@@ -57,7 +57,8 @@ class Lead:
 
     section: str
     row: str
-    lines: str = field(repr=False)  # of its entries; none where a condition is not met
+    key: str  # the primary key of the row
+    lines: str = field(repr=False)  # of its entries, also where a condition is not met
     reasons: list[str]  # why it is not listed; none where it is
 
     @property
@@ -189,12 +190,9 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         _add(found, section, same, (), viewer)
         has_failed = name not in [it.section for it in found.rows]
         has_failed &= len(found.notes) > before
-        source = section.source
-        if has_failed and isinstance(source, ModelSource) and hasattr(source, "model"):
+        if has_failed and (whole := _of_all_rows(section)):
             # Its query fails: look the row up without it, as far as that goes.
-            whole: Any = copy(source)
-            whole.get_queryset = whole.model._base_manager.all
-            _add(found, replace(section, source=whole), same, (), viewer)
+            _add(found, whole, same, (), viewer)
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
@@ -223,6 +221,15 @@ def _add(
     if leads or forms:
         with _noting(found):
             _search(found, section, leads, forms, viewer)
+
+
+def _of_all_rows(section: OpenSection) -> OpenSection | None:
+    """Return a section over all rows of its model, whatever its query says."""
+    source: Any = copy(section.source)
+    if not isinstance(source, ModelSource) or not hasattr(source, "model"):
+        return None
+    source.get_queryset = source.model._base_manager.all
+    return replace(section, source=source)
 
 
 @contextmanager
@@ -265,6 +272,12 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                 reasons.append(f"{words}: {note}" if note else words)
             reasons += dict.fromkeys(reasons_of(conditions, row, shown, rows))
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
+        if not lines and (whole := _of_all_rows(section)):
+            # A page that was built before may have it still.
+            quiet = Tally(section.name, logs=False)
+            with suppress(Exception):  # the reasons say what it raises
+                for _key, it in whole.reader.lines_by_key([key], quiet):
+                    lines += it
         if not reasons and not tally.entries:
             with override(viewer.language):
                 left_out = tally.left_out
@@ -278,7 +291,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                 name = str(row._meta.verbose_name)
                 words = _("only those who may view it see why: %s") % name
             reasons = [words] if reasons else []
-        leads[key] = Lead(section.name, name, lines, reasons)
+        leads[key] = Lead(section.name, name, str(row.pk), lines, reasons)
     return leads
 
 
@@ -291,8 +304,6 @@ def _search(
 ) -> None:
     """Add the entries with some URLs, or with those of rows, on pages of a section."""
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
-    if not wanted:
-        return
     urls = {entry_lines.head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
     for page, document in _documents(section, leads, is_whole=bool(forms)):
@@ -309,7 +320,13 @@ def _search(
             )
             found.notes.append(words % {"page": page.number, "section": section.name})
             continue
-        for line in entry_lines.lines_of(urls, document):
+        # Without a URL, only a page that has left the row out is known not to list it.
+        left_out = {it.get("key") for it in page.problems}
+        if page.object and not all(
+            it.urls or it.key in left_out for it in leads.values()
+        ):
+            found.is_whole = False
+        for line in entry_lines.lines_of(urls, document) if urls else ():
             entry = Listing(
                 url=urls[entry_lines.head(line)],
                 section=section.name,

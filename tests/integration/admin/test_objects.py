@@ -232,6 +232,19 @@ class TestActing:
         assert "https://example.com/products/product-00000/ Page products 1" in found
         assert "its service is away" in found
 
+    @pytest.mark.parametrize("name", ["location", "limit", "lastmod"])
+    def test_what_cannot_be_looked_up_is_not_known(
+        self, client, editor, products, sections, name
+    ):
+        """Crawlers get it still."""
+        sections.unregister("products")
+        broken = property(fail) if name == "limit" else fail
+        source = limited(5, on_error="raise", **{name: broken})
+        sections.register("products", source)
+        found = text(client.get(panel_of(products[0])))
+        assert "Not known" in found
+        assert "its service is away" in found
+
     def test_where_all_is_live_nothing_is_to_be_run(self, client, editor, sections):
         sections.register("products", limited(5))
         [product] = make_products(1)

@@ -325,6 +325,36 @@ class TestObjects:
         assert found.is_listed
         assert any("AttributeError" in note for note in found.notes)
 
+    @pytest.mark.database
+    def test_one_that_left_the_query_unseen_is_still_listed(self, sections, products):
+        sections.register("products", Published)
+        build_fully()
+        Product.objects.filter(pk=products[3].pk).update(published=False)
+        found = explain_object(products[3], get_site())
+        assert (found.url, found.is_listed, found.is_leaving) == (URL, True, True)
+        assert any("is out of date" in note for note in found.notes)
+        build_fully()
+        found = explain_object(products[3], get_site())
+        assert (found.is_whole, found.listings) == (True, [])
+
+    def test_one_without_a_url_is_not_known_until_its_page_leaves_it_out(
+        self, sections, products
+    ):
+        def fail(self: Any, row: Product) -> Any:
+            if row == products[3]:
+                raise ValueError("no place")
+            return row.get_absolute_url()
+
+        sections.register("products", Published)
+        build_fully()
+        sections.unregister("products")
+        sections.register("products", limited(10, location=fail))
+        found = explain_object(products[3], get_site())
+        assert (found.is_whole, found.listings) == (False, [])
+        build_fully(allow_shrink=True)
+        found = explain_object(products[3], get_site())
+        assert (found.is_whole, found.listings) == (True, [])
+
     def test_what_no_section_lists_has_no_url(self, sections):
         sections.register("pages", Views)
         found = explain_object(Label.objects.create(code="a"), get_site())
