@@ -225,11 +225,12 @@ def _add(
 
 def _of_all_rows(section: OpenSection) -> OpenSection | None:
     """Return a section over all rows of its model, whatever its query says."""
-    source: Any = copy(section.source)
+    source = section.source
     if not isinstance(source, ModelSource) or not hasattr(source, "model"):
         return None
-    source.get_queryset = source.model._base_manager.all
-    return replace(section, source=source)
+    whole: Any = copy(source)
+    whole.get_queryset = whole.model._base_manager.all
+    return replace(section, source=whole)
 
 
 @contextmanager

@@ -31,8 +31,8 @@ DASHBOARD = "/desk/sitemaps_plus/dashboard/"
 EXCLUSIONS = "/desk/sitemaps_plus/exclusion/"
 
 
-def fail(self: Any) -> Any:
-    """Be a queryset that cannot be made."""
+def fail(self: Any, *row: Any) -> Any:
+    """Be a queryset, or a value of a row, that cannot be made."""
     raise RuntimeError("its service is away")
 
 
@@ -238,8 +238,8 @@ class TestActing:
     ):
         """Crawlers get it still."""
         sections.unregister("products")
-        broken = property(fail) if name == "limit" else fail
-        source = limited(5, on_error="raise", **{name: broken})
+        source = limited(5, on_error="raise")
+        setattr(source, name, property(fail) if name == "limit" else fail)
         sections.register("products", source)
         found = text(client.get(panel_of(products[0])))
         assert "Not known" in found
