@@ -82,7 +82,8 @@ def health(request: HttpRequest) -> HttpResponse:
     ids, words, are_known, is_well = list[str](), list[str](), True, True
     for status in read_dashboard(sites):
         status.answer = answers.get(status.site.name, status.answer)
-        are_known &= status.is_known
+        has_doubts = any(it.live_fault for it in status.sections)
+        are_known &= status.is_known and not has_doubts
         for problem in problems_of(status, max_age=max_age):
             ids.append(problem.id)
             is_well &= problem.level != "error"

@@ -17,7 +17,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, in_force
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.diagnostics import verdicts
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
 from django_sitemaps_plus.diagnostics.requests import has_workers
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
@@ -30,7 +31,6 @@ from django_sitemaps_plus.diagnostics.status import (
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Worker
-from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
@@ -69,13 +69,17 @@ class SectionRow:
         if self.problems:
             return "error", " ".join([it.message for it in self.problems])
         if status.building:
-            return "busy", updating(status.done, status.planned)
+            return "busy", verdicts.updating(status.done, status.planned)
         if status.dirty or status.changes:
             return "warning", _("Waiting for a build")
         if status.skipped:
             rows = floatformat(status.skipped, "g")
             return "warning", _("Rows left out: %s") % rows
-        return ("", _("Served live")) if status.live else ("ok", _("Up to date"))
+        return (
+            ("", _("Served live"))
+            if status.live
+            else ("ok", _("Nothing waits for a build"))
+        )
 
 
 @require_safe
@@ -85,12 +89,6 @@ def overview(
     """Show every site with its sections and engines; or the parts of it that move."""
     state = _state(request, admin_site)
     return show(request, admin_site, "changelist", template, **state)
-
-
-def updating(done: int, planned: int) -> str:
-    """Return how far a build is."""
-    numbers = {"done": floatformat(done, "g"), "planned": floatformat(planned, "g")}
-    return _("Updating %(done)s of %(planned)s") % numbers
 
 
 def _state(request: HttpRequest, admin_site: AdminSite) -> dict[str, Any]:
@@ -117,15 +115,16 @@ def _state(request: HttpRequest, admin_site: AdminSite) -> dict[str, Any]:
             links = [index_url(site)]
         links.append(f"{site.origin}/robots.txt")
         answers = _answering(status, problems)
-        fresh = _fresh(status, problems, answers[0])
-        verdicts = [
+        fresh = verdicts.fresh(status, problems, answers[0])
+        told = verdicts.told(status, problems)
+        questions = [
             Verdict(_("Django answers"), *answers, links[0]),
-            Verdict(_("Complete"), *_complete(status, problems), "problems/"),
+            Verdict(_("Complete"), *verdicts.complete(status, problems), "problems/"),
             Verdict(_("Up to date"), *fresh, f"#sections-{name}"),
-            Verdict(_("Engines told"), *_told(status, problems), f"#engines-{name}"),
+            Verdict(_("Engines told"), *told, f"#engines-{name}"),
         ]
         steps = first_steps(status, answers, links) if status.is_live else []
-        shown.append((status, verdicts, steps, sections, engines, links))
+        shown.append((status, questions, steps, sections, engines, links))
     # The worst comes first: an error before a warning, in the order of the probes.
     found.sort(key=lambda it: it[1].level != "error")
     return {
@@ -159,7 +158,8 @@ def first_steps(
         if get_executor().is_listening:
             build = _("None was seen: start a worker, then “Ask the workers” below.")
     live = _("All is served live, which is enough for a small site.")
-    is_served = names and answers[0] == "ok"
+    has_failed = any(it.live_fault for it in status.sections)
+    is_served = names and answers[0] == "ok" and not has_failed
     steps = (  # each with its words if it is done, else its state and words
         (_("Builds"), is_served and live, "unknown", live),
         (_("Sections"), names, "error", register),
@@ -207,26 +207,13 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             _("The broker, by which workers get their tasks, does not answer (%s)")
             % type(error).__name__
         ]
-    verdicts = [Verdict(_("Workers"), state, " ".join(words))]
-    context = {"verdicts": verdicts, "subtitle": _("Workers")}
+    found = [Verdict(_("Workers"), state, " ".join(words))]
+    context = {"verdicts": found, "subtitle": _("Workers")}
     return show(request, admin_site, "changelist", "workers.html", **context)
 
 
-def _worst(problems: Sequence[Problem], *ids: str) -> tuple[str, str] | None:
-    """Return the level and words of the worst problem whose id begins so, if any."""
-    found = [it for it in problems if it.id.startswith(ids)]
-    if not found:
-        return None
-    worst = min(found, key=lambda it: it.level != "error")
-    words = f"{worst.subject}: {worst.message}"
-    if len(found) > 1:
-        more = _("and %s more") % floatformat(len(found) - 1, "g")
-        words = f"{words} ({more})"
-    return worst.level, words
-
-
 def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    if found := _worst(problems, "origin_", "index_unavailable", "index_empty"):
+    if found := verdicts.worst(problems, "origin_", "index_unavailable", "index_empty"):
         return found
     if (answer := status.answer) is None:
         return "unknown", _("Django was not asked for the sitemap yet")
@@ -238,67 +225,6 @@ def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
         "age": age(answer.looked_at),
     }
     return "ok" if answer.is_known else "unknown", words % shown
-
-
-def _complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    ids = ("section_failed", "section_unavailable", "section_held", "section_empty")
-    if found := _worst(problems, "origin_", "index_failed", *ids, "pages_"):
-        return found
-    if not status.sections:
-        return "warning", _("No section is registered")
-    if skipped := sum([it.skipped for it in status.sections]):
-        return "warning", _("Rows left out: %s") % floatformat(skipped, "g")
-    if dropped := sum([it.dropped for it in status.sections]):
-        return "warning", _("Values left out: %s") % floatformat(dropped, "g")
-    if live := [it.section for it in status.sections if it.live]:
-        words = _("Never counted, since these sections are served live: %s")
-        return "unknown", words % shortened(", ".join(live))
-    return "ok", _("Every row that can be listed is listed")
-
-
-def _fresh(
-    status: SiteStatus, problems: Sequence[Problem], answers: str
-) -> tuple[str, str]:
-    ids = ("section_overdue", "section_damaged", "section_unavailable")
-    if found := _worst(problems, "origin_", "index_failed", *ids):
-        return found
-    if failed := [it.subject for it in problems if it.id == "section_failed"]:
-        return "unknown", _("Not known, since builds fail: %s") % ", ".join(failed)
-    if any(it.builders for it in status.sections):
-        done = sum([it.done for it in status.sections])
-        planned = sum([it.planned for it in status.sections])
-        return "busy", updating(done, planned)
-    if found := _worst(problems, "pages_"):
-        return found
-    if status.dirty or status.changes:
-        words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
-        numbers = {"pages": status.dirty, "changes": status.changes}
-        shown = {key: floatformat(it, "g") for key, it in numbers.items()}
-        return "warning", words % shown
-    if not status.sections:
-        return "unknown", _("No section is registered")
-    if status.is_live:
-        state = "ok" if answers == "ok" else "unknown"
-        return state, _("Served live, since nothing is built")
-    return "ok", _("Nothing waits for a build")
-
-
-def _told(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    if not status.engines:
-        return "warning", _("No engine is configured")
-    if found := _worst(problems, "engine_"):
-        return found
-    if status.silence:
-        return "warning", _("Engines are not notified: %s") % status.silence
-    if failing := [it.engine for it in status.engines if it.failing]:
-        return "warning", _("Tried again after a failure: %s") % ", ".join(failing)
-    with in_force(status.site):
-        lacking = [str(it.name) for it in broken_engines()]  # a worker may have its key
-    if lacking:
-        words = _("Not known of those that this process cannot use: %s")
-        return "unknown", words % ", ".join(lacking)
-    accepted = sum([it.accepted for it in status.engines])
-    return "ok", _("Accepted in 24 hours: %s") % floatformat(accepted, "g")
 
 
 @require_safe

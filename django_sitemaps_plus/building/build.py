@@ -172,8 +172,7 @@ def _prepare(build: Build, section: OpenSection) -> None:
     if row.hold_reason:
         look_again(row, at_once=build.waits)
     if build.full or build.new_namespace:
-        pages = row.pages.planned()
-        pages.update_locked([row.pk], wanted=F("wanted") + 1, **UNTRIED)
+        row.pages.planned().demand(row.pk)
 
 
 def _build_rounds(build: Build, sections: list[OpenSection]) -> None:

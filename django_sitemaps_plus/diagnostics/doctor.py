@@ -21,7 +21,7 @@ from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import EVERYTHING
-from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.core.validation import is_signed
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -38,7 +38,7 @@ from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.serving.live import live_page, live_plan
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
@@ -175,39 +175,40 @@ def _sections(site: Site) -> Findings:
         if not problems:
             build = f", then run manage.py build_sitemaps {quoted}"
             remedy = f"Correct it{'' if status.always_live else build}."
-            ok, text = _first_row(status, site)
+            ok, text, is_expiring = _first_rows(status, site)
             yield Finding(name, ok, text, remedy if ok is False else "")
-        if not status.registered:
-            continue
-        section, lines = open_section(status.section, site), ""
-        with suppress(SitemapsPlusError), section.reading():
-            reader, tally = section.reader, Tally(status.section, most=0)
-            reader.max_entries = MAX_ENTRIES
-            if {"image", "video"} & {*reader.extensions}:
-                lines = next(iter(reader.chunks(EVERYTHING, tally)), "")
-        if is_signed(lines):
+        if not problems and is_expiring:
             text = "their URLs are signed, and expire on pages that are kept"
             yield Finding(f"media of {status.section}", None, text, _UNSIGNED)
 
 
-def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
-    """Return whether a section can be read, and how."""
-    section = open_section(status.section, site)
+def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, bool]:
+    """Return whether the first rows of a section can be listed, how, and if signed."""
+    section, tally = open_section(status.section, site), Tally(status.section, most=1)
     try:
         with section.reading():
             form = form_of(section.source)
             is_empty = next(section.reader.first_keys(1), None) is None
             if status.live and (plan := live_plan(section)) and not plan.ranges:
-                return False, "it has too many rows to be served live (LIVE_MAX_ROWS)"
-    except SitemapsPlusError as error:
-        return False, str(error)
+                words = "it has too many rows to be served live (LIVE_MAX_ROWS)"
+                return False, words, False
+            reader = section.reader
+            reader.max_entries = MAX_ENTRIES
+            signed = is_signed(next(iter(reader.chunks(EVERYTHING, tally)), ""))
+        has_page = not status.live or live_page(section.name, 1, None) is not None
+    except (SitemapsPlusError, LimitExceededError) as error:
+        return False, str(error), False
     if is_empty:
-        return None, f"{form}; no rows"
+        return None, f"{form}; no rows", False
+    if not tally.entries or not has_page:
+        words = f"{form}; {next(map(str, tally.left_out), 'nothing is listed')}"
+        return (None if has_page else False), words, signed
     if status.live:
         why = "always" if status.always_live else "not built, so it is"
-        return True, f"{form}; {why} served live"
+        return True, f"{form}; {why} served live", signed
     entries = f"{status.entries:,} entr{pluralize(status.entries, 'y,ies')}"
-    return True, f"{form}; {entries} on {status.pages:,} page{pluralize(status.pages)}"
+    pages = f"{status.pages:,} page{pluralize(status.pages)}"
+    return True, f"{form}; {entries} on {pages}", signed
 
 
 def _storage(site: Site) -> Findings:

@@ -276,7 +276,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
         if not lines and (whole := _of_all_rows(section)):
             # A page that was built before may have it still.
             quiet = Tally(section.name, logs=False)
-            with suppress(Exception):  # the reasons say what it raises
+            with suppress(BuildError, LimitExceededError), whole.reading():
                 for _key, it in whole.reader.lines_by_key([key], quiet):
                     lines += it
         if not reasons and not tally.entries:

@@ -227,7 +227,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 action="refresh",
                 since=section.fault_since,
             )
-        elif fault := section.live_fault:
+        elif (fault := section.live_fault) and fault.is_recent:
             where = page_url(name, fault.number or 1, site)
             shown = {"url": where, "fault": shortened(fault.words)}
             yield Problem(

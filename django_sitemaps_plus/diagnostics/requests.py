@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from django.apps import apps
 from django.db import router, transaction
-from django.db.models import F, Model
+from django.db.models import Model
 from django.utils import timezone
 
 from django_sitemaps_plus.building.settle import mark_damaged
@@ -27,7 +27,6 @@ from django_sitemaps_plus.models import (
     own_alias,
 )
 from django_sitemaps_plus.models.base import atomic
-from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.registry import registry
@@ -58,9 +57,7 @@ def rebuild(site: Site, section: str, **others: Any) -> bool:
     row = Section.objects.filter(site=site.name, name=section).first()
     if row is None:
         return False
-    pages = row.pages.planned()
-    marked = pages.update_locked([row.pk], wanted=F("wanted") + 1, **UNTRIED)
-    return bool(marked) and refresh(site, section)
+    return bool(row.pages.planned().demand(row.pk)) and refresh(site, section)
 
 
 def release(site: Site, section: str, **others: Any) -> bool:

@@ -45,6 +45,12 @@ class PageQueries(PageClaimQuerySet[M]):
             Section.objects.lock(sections)
             return self.update(**values)
 
+    def demand(self, section: int) -> int:
+        """Make pages of a section dirty, since now, and untried; return how many."""
+        since = Coalesce("changed_at", Now())
+        wanted = F("wanted") + 1
+        return self.update_locked([section], wanted=wanted, changed_at=since, **UNTRIED)
+
     def served(self, site: str, section: str, number: int) -> M | None:
         """Return a page as far as a view needs it; None where no plan has it."""
         rows = self.numbered(site=site, section=section, number=number)

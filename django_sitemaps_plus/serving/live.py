@@ -46,11 +46,18 @@ STEP_SECONDS = 7 * 24 * 3_600
 #: Seconds between two plans of a section that are made because a page is empty.
 EMPTY_SECONDS = 60
 
-#: How long a page counts as unavailable after the last request that met an error.
-FAULT_AGE = timedelta(minutes=5)
+#: How long a page counts as unavailable after the last request that met an error; and
+#: how long nobody knows better, where no other request was made.
+FAULT_AGE, DOUBT_AGE = timedelta(minutes=5), timedelta(days=1)
 
 #: Pages of a site of which that is known at once.
 MAX_FAULTS = 100
+
+_TOO_LARGE = (
+    "section %r has too many rows to be served live (LIVE_MAX_ROWS), so it is left out "
+    "until it is built"
+)
+_EMPTY = "it is listed, but each of its rows is left out"
 
 # To be raised when Plan, Document or LiveFault changes: while a release is rolled out,
 # the old one and the new one share a cache.
@@ -65,6 +72,12 @@ class LiveFault:
     words: str
     since: datetime  # of the first request of those that met one
     at: datetime  # of the last
+
+    @property
+    def is_recent(self) -> bool:
+        """Whether it is most likely so still; an index may be kept that has it."""
+        kept = timedelta(seconds=get_settings().live_cache)
+        return self.at > timezone.now() - FAULT_AGE - kept
 
 
 def live_index(number: int, row: Page | None) -> Document | None:
@@ -92,6 +105,8 @@ def live_index(number: int, row: Page | None) -> Document | None:
                     section = open_section(name)
                     with noted(section, 0):
                         plan = live_plan(section)
+                    if plan and not plan.ranges:
+                        _note(section, 0, _TOO_LARGE % section.name)
                     pages = len(plan.ranges) if plan else 0
                     lastmod = _lastmod(section) if pages == 1 else ""
                     listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
@@ -118,14 +133,19 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
     def render() -> Document | None:
         with noted(opened, number):
             if row is None:
-                return _render_unplanned(opened, number)
-            try:
-                # Rows may have come in since, and only a build splits the page.
-                bounds = KeyRange(row.low, row.high)
-                return render_page(opened, bounds, is_roomy=True).document
-            except (LimitExceededError, StalePlanError) as error:
-                words = f"section {section!r} awaits a build: {error}"
-                raise BuildError(words) from error
+                document = _render_unplanned(opened, number)
+                plan = None if document else live_plan(opened)
+            else:
+                try:
+                    # Rows may have come in since, and only a build splits the page.
+                    bounds = KeyRange(row.low, row.high)
+                    return render_page(opened, bounds, is_roomy=True).document
+                except (LimitExceededError, StalePlanError) as error:
+                    words = f"section {section!r} awaits a build: {error}"
+                    raise BuildError(words) from error
+        if plan and number <= len(plan.ranges):
+            _note(opened, number, _EMPTY)
+        return document
 
     key = cache_key("page", section, number, opened.site, opened.source)
     return shared(key, render)
@@ -137,7 +157,10 @@ def live_faults(site: Site) -> dict[str, LiveFault]:
     Where processes share no cache, only what those of this process have met.
     """
     found: dict[str, LiveFault] = {}
-    for (name, _number), fault in sorted(_recent_faults(site).items()):
+    faults = _known_faults(site).items()
+    for (name, _number), fault in sorted(
+        faults, key=lambda it: (not it[1].is_recent, it[0])
+    ):
         found.setdefault(name, fault)
     return found
 
@@ -152,19 +175,24 @@ def noted(section: OpenSection, number: int) -> Iterator[None]:
     try:
         yield
     except BuildError as error:
-        faults, now = _recent_faults(site), timezone.now()
-        since = faults[key].since if key in faults else now
-        if key in faults or len(faults) < MAX_FAULTS:
-            faults[key] = LiveFault(number, in_one_line(error), since, now)
-            remember(_fault_key(site), faults, int(FAULT_AGE.total_seconds()))
+        _note(section, number, in_one_line(error))
         raise
-    faults = _recent_faults(site)
+    faults = _known_faults(site)
     if faults.pop(key, None):
-        remember(_fault_key(site), faults, int(FAULT_AGE.total_seconds()))
+        remember(_fault_key(site), faults, int(DOUBT_AGE.total_seconds()))
 
 
-def _recent_faults(site: Site) -> dict[tuple[str, int], LiveFault]:
-    oldest, found = timezone.now() - FAULT_AGE, recall(_fault_key(site), dict) or {}
+def _note(section: OpenSection, number: int, words: str) -> None:
+    site, key = section.site, (section.name, number)
+    faults, now = _known_faults(site), timezone.now()
+    since = faults[key].since if key in faults else now
+    if key in faults or len(faults) < MAX_FAULTS:
+        faults[key] = LiveFault(number, words, since, now)
+        remember(_fault_key(site), faults, int(DOUBT_AGE.total_seconds()))
+
+
+def _known_faults(site: Site) -> dict[tuple[str, int], LiveFault]:
+    oldest, found = timezone.now() - DOUBT_AGE, recall(_fault_key(site), dict) or {}
     faults = {key: it for key, it in found.items() if isinstance(it, LiveFault)}
     return {key: it for key, it in faults.items() if it.at > oldest}
 
