@@ -322,7 +322,7 @@ def _search(
             found.notes.append(words % {"page": page.number, "section": section.name})
             continue
         # Without a URL, only a page that has left the row out is known not to list it.
-        left_out = {it.get("key") for it in page.problems}
+        left_out = {it.get("key") for it in page.problems if isinstance(it, dict)}
         if page.object and not all(
             it.urls or it.key in left_out for it in leads.values()
         ):

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from string import ascii_letters
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.apps import apps
@@ -20,7 +21,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from django_sitemaps_plus import ModelSource
+from django_sitemaps_plus import Entry, ModelSource, Source
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics import doctor, requests
@@ -45,7 +46,7 @@ from django_sitemaps_plus.models.sections import SectionQuerySet
 from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.serving.live import FAULT_AGE, live_faults
+from django_sitemaps_plus.serving.live import DOUBT_AGE, FAULT_AGE, live_faults
 from django_sitemaps_plus.sites import get_site, get_sites
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW, LeftOut
 from django_sitemaps_plus.storage import delete_object
@@ -594,9 +595,11 @@ class TestLiveSections:
         words = "Never counted, since these sections are served live: news"
         assert verdicts()["Complete"] == ("unknown", words)
 
-    def test_what_nobody_has_asked_for_is_grey(self, configure):
+    def test_what_nobody_has_asked_for_is_grey(self, configure, settings, tmp_path):
         """ROBOTS does not say that the URLconf has its view."""
         configure(ROBOTS={})
+        shared = "django.core.cache.backends.filebased.FileBasedCache"
+        settings.CACHES = {"default": {"BACKEND": shared, "LOCATION": tmp_path}}
         call_command("build_sitemaps", "products", live=True, verbosity=0)
         Section.objects.update(answer=None)
         found = verdicts()
@@ -605,6 +608,9 @@ class TestLiveSections:
         look(get_site())
         found = verdicts()
         assert [found[name][0] for name in names] == ["ok", "ok", "unknown"]
+        own = "django.core.cache.backends.locmem.LocMemCache"
+        settings.CACHES = {"default": {"BACKEND": own}}
+        assert verdicts()["Up to date"][0] == "unknown"
 
 
 @pytest.mark.usefixtures("site")
@@ -650,11 +656,40 @@ class TestLivePages:
         assert get(priority=0.4) == 200
         assert status_ids() == {"section_unavailable"}
 
-    def test_it_is_forgotten_where_nobody_asks_again(self, get, monkeypatch):
+    def test_where_nobody_asks_again_it_is_not_known(self, get, client, configure):
+        """For a day; then what the page was is forgotten."""
+        configure(LIVE_CACHE_SECONDS=60)
         get(on_error="raise", priority=fail_row)
-        later = timezone.now() + FAULT_AGE
-        monkeypatch.setattr(timezone, "now", lambda: later)
-        assert live_faults(get_site()) == {}
+        for age, is_known, state in (
+            (FAULT_AGE, True, "error"),
+            (FAULT_AGE + timedelta(seconds=61), True, "unknown"),
+            (DOUBT_AGE, False, None),
+        ):
+            later = timezone.now() + age
+            with mock.patch.object(timezone, "now", return_value=later):
+                assert bool(live_faults(get_site())) is is_known
+                if state:
+                    assert verdicts()["Up to date"][0] == state
+                    assert bool(status_ids()) is (state == "error")
+
+    @pytest.mark.parametrize("which", ["too large", "each row is left out"])
+    def test_a_page_that_no_crawler_gets_is_a_problem(
+        self, sections, client, configure, which
+    ):
+        about = [Entry(loc="https://example.com/about/")]
+        others = type("Others", (Source,), {"entries": lambda *_: about})
+        sections.register("others", others)
+        call_command("build_sitemaps", "products", live=True, verbosity=0)
+        if which == "too large":
+            configure(LIVE_MAX_ROWS=6)
+        else:
+            sections.unregister("products")
+            sections.register("products", limited(10, location=lambda *_: None))
+        assert client.get("/sitemap.xml").status_code == 200
+        assert client.get("/sitemap-products-1.xml").status_code == 404
+        assert status_ids() == health_ids() == {"section_unavailable"}
+        assert "section products" in crosses()
+        assert {verdicts()[it][0] for it in ("Complete", "Up to date")} == {"error"}
 
 
 @pytest.mark.usefixtures("site")
