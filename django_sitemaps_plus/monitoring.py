@@ -6,7 +6,8 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 from typing import Any, TypeGuard
 
 from django.core.exceptions import BadRequest, ImproperlyConfigured
@@ -17,6 +18,7 @@ from django.utils.crypto import constant_time_compare
 from django_sitemaps_plus.diagnostics.answers import look_now_and_then
 from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
+from django_sitemaps_plus.diagnostics.site_problems import as_seen, may_view
 from django_sitemaps_plus.diagnostics.status import LATE, read_dashboard
 
 from .conf import get_settings
@@ -73,7 +75,9 @@ def health(request: HttpRequest) -> HttpResponse:
 
     What waits for more than ``max_age`` seconds is a problem. Django is asked for the
     index at most once a minute; where that cannot be done, the state is unknown.
+    Users without the token see values of rows of the models that they may view.
     """
+    user: Any = getattr(request, "user", None)
     sites, text = get_sites(request), request.GET.get("max_age")
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise BadRequest("max_age is not a number of seconds")
@@ -87,6 +91,9 @@ def health(request: HttpRequest) -> HttpResponse:
         for problem in problems_of(status, max_age=max_age):
             ids.append(problem.id)
             is_well &= problem.level != "error"
+            if not _has_token(request):
+                said = as_seen(problem.message, user, partial(may_view, user))
+                problem = replace(problem, message=said)
             prefix = f"{status.site.name}: " if len(sites) > 1 else ""
             words.append(f"{prefix}{problem}")
     state = ("ok" if are_known else "unknown") if is_well else "problem"
@@ -114,14 +121,9 @@ def _unknown(words: str) -> HttpResponse:
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:
     """Return the answer to a client that may see nothing; None for one that may."""
-    header = request.headers.get("Authorization", "")
-    token, (scheme, _, given) = get_settings().monitoring_token, header.partition(" ")
-    if (
-        scheme.lower() == "bearer"
-        and is_token(token)
-        and constant_time_compare(given.strip(), token)
-    ):
+    if _has_token(request):
         return None
+    header = request.headers.get("Authorization", "")
     user: Any = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         response = _Answer("", "text/plain", 403 if header else 401)
@@ -131,6 +133,17 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     is_staff = user.is_active and getattr(user, "is_staff", False)
     is_allowed = is_staff and user.has_perm("sitemaps_plus.view_dashboard")
     return None if is_allowed else _Answer("", "text/plain", 403)
+
+
+def _has_token(request: HttpRequest) -> bool:
+    """Return whether a client is the operator, who may see everything."""
+    token, headers = get_settings().monitoring_token, request.headers
+    scheme, _, given = headers.get("Authorization", "").partition(" ")
+    return (
+        scheme.lower() == "bearer"
+        and is_token(token)
+        and constant_time_compare(given.strip(), token)
+    )
 
 
 def is_token(value: object) -> TypeGuard[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +12,6 @@ from urllib.parse import urlencode
 from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import flatten_fieldsets, quote
-from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model
 from django.http import Http404, HttpRequest
@@ -23,10 +21,10 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.diagnostics import site_problems
 from django_sitemaps_plus.diagnostics.problems import Problem
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
-from django_sitemaps_plus.section import UNREAD
 from django_sitemaps_plus.sites import get_sites
 from django_sitemaps_plus.sources.conditions import as_keys
 
@@ -84,24 +82,13 @@ def may_view(
     if admin_site.is_registered(model):
         model_admin = admin_site.get_model_admin(model)
         return model_admin.has_view_or_change_permission(request, row)
-    name = get_permission_codename("view", model._meta)
-    return request.user.has_perm(f"{model._meta.app_label}.{name}")
+    return site_problems.may_view(request.user, model)
 
 
 def as_seen(request: HttpRequest, admin_site: AdminSite, words: str) -> str:
-    """Return the words of an error as a user may see them.
-
-    Errors may have values of rows. Users who may not view the models see the kind of
-    the error alone; where no model is known, all but superusers do.
-    """
-
-    def seen(found: re.Match[str]) -> str:
-        names = re.findall(r"\w+", found[2] or "")
-        models = [it for it in apps.get_models() if it.__name__ in names]
-        is_seen = models and all(may_view(request, admin_site, it) for it in models)
-        return found[0] if is_seen or request.user.is_superuser else found[1]
-
-    return UNREAD.sub(seen, words)
+    """Return the words of an error as a user may see them."""
+    may = partial(may_view, request, admin_site)
+    return site_problems.as_seen(words, request.user, may)
 
 
 def seen_problems(

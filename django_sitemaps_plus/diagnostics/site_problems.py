@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from django.db.models import F, Q
+from django.apps import apps
+from django.contrib.auth import get_permission_codename
+from django.db.models import F, Model, Q
 from django.template.defaultfilters import floatformat
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
@@ -19,6 +21,7 @@ from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models import INDEX, Delivery, Page
 from django_sitemaps_plus.models.claims import is_parked
+from django_sitemaps_plus.section import UNREAD
 from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .audit import read_findings
@@ -209,6 +212,28 @@ def left_out(
                 ),
                 **rebuilt(it.section, site),
             )
+
+
+def may_view(user: Any, model: type[Model]) -> bool:
+    """Return whether a user has the permission to view the rows of a model."""
+    name = get_permission_codename("view", model._meta)
+    return bool(user.has_perm(f"{model._meta.app_label}.{name}"))
+
+
+def as_seen(words: str, user: Any, may: Callable[[type[Model]], bool]) -> str:
+    """Return the words of an error as a user may see them.
+
+    Errors may have values of rows. Users who may not view the models see the kind of
+    the error alone; where no model is known, all but superusers do.
+    """
+
+    def seen(found: re.Match[str]) -> str:
+        names = re.findall(r"\w+", found[2] or "")
+        models = [it for it in apps.get_models() if it.__name__ in names]
+        is_seen = models and all(map(may, models))
+        return found[0] if is_seen or user.is_superuser else found[1]
+
+    return UNREAD.sub(seen, words)
 
 
 def alike(words: str) -> str:

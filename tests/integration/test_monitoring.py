@@ -15,6 +15,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families as parse_plain
 
 from django_sitemaps_plus import monitoring
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.metrics import METRICS
@@ -24,6 +25,7 @@ from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully
 from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 TOKEN = "0123456789abcdefXYZ"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -173,6 +175,23 @@ class TestSecrecy:
         said = [repr(get_settings()), caplog.text, answer.text, wrong.text]
         said += [repr(vars(record)) for record in caplog.records]
         assert [text for text in said if TOKEN in text] == []
+
+    def test_values_of_rows_are_told_who_may_view_them(self, client, sections):
+        """Others see the kind of the error alone; the token is the operator's."""
+
+        def fail(self: Any, row: Product) -> Any:
+            raise ValueError("secret")
+
+        sections.unregister("products")
+        sections.register("products", limited(10, on_error="raise", priority=fail))
+        build(full=True)
+        login(client)
+        for rights, headers in (([], {}), ([], BEARER), (["view_product"], {})):
+            granted = Permission.objects.filter(codename__in=rights)
+            User.objects.get().user_permissions.add(*granted)
+            [words] = client.get(HEALTH, headers=headers).json()["problems"]
+            assert "ValueError" in words
+            assert ("secret" in words) == bool(rights or headers)
 
     def test_a_database_that_is_away_is_a_sentence(self, client, caplog):
         """Whoever asks; what the database said is for the log."""
