@@ -27,6 +27,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics import explain
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
+from django_sitemaps_plus.diagnostics.site_problems import NOBODY
 from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
@@ -257,7 +258,7 @@ class ExclusionAdmin(_Admin):
     @admin.display(description=gettext_lazy("object"))
     def object_link(self, exclusion: Exclusion) -> str:
         """Return the name of the object with a link to its page; else its key."""
-        name, url = getattr(exclusion, "found", ("", ""))
+        name, url, _sees = getattr(exclusion, "found", NOBODY)
         name = bdi(name or str(exclusion))
         return format_html('<a href="{}">{}</a>', url, name) if url else name
 

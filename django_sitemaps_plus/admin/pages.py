@@ -22,7 +22,9 @@ from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics import site_problems
+from django_sitemaps_plus.diagnostics.conditions import sees_all
 from django_sitemaps_plus.diagnostics.problems import Problem
+from django_sitemaps_plus.diagnostics.site_problems import Named
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.sites import get_sites
@@ -118,13 +120,13 @@ def object_url(
 
 def named_objects(
     request: HttpRequest, admin_site: AdminSite, wanted: Collection[tuple[str, str]]
-) -> Mapping[tuple[str, str], tuple[str, str]]:
+) -> Mapping[tuple[str, str], Named]:
     """Return name and page of objects by model and key, by a query a model.
 
     Objects that a user may not see are not among them, nor are those that have gone.
     The name is "" where ``str()`` raises.
     """
-    found = dict[tuple[str, str], tuple[str, str]]()
+    found = dict[tuple[str, str], Named]()
     for label in {label for label, _key in wanted}:
         # The model may have gone, or its table; and names are the code of a user.
         with suppress(Exception), contained():
@@ -140,7 +142,8 @@ def named_objects(
                 if place in wanted and may_view(request, admin_site, model, row):
                     with suppress(Exception):
                         name = str(row)
-                    found[place] = name, object_url(admin_site, model, row.pk)
+                    sees = partial(sees_whole, request, admin_site, row)
+                    found[place] = name, object_url(admin_site, model, row.pk), sees
     return found
 
 
@@ -157,6 +160,11 @@ def fields_shown(
         return None
     model_admin = admin_site.get_model_admin(type(row))
     return flatten_fieldsets(model_admin.get_fieldsets(request, row))
+
+
+def sees_whole(request: HttpRequest, admin_site: AdminSite, row: Model) -> bool:
+    """Return whether a user sees all fields of an object, which errors may tell."""
+    return sees_all(row, fields_shown(request, admin_site, row))
 
 
 def known_sites(request: HttpRequest) -> tuple[list[Site], str]:

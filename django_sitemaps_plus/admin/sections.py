@@ -274,11 +274,13 @@ def _rows(
     for number, count, problems in site_problems.left_out_of(section, site):
         wanted = {(it.model, it.key) for it in problems if it.model}
         shown = named_objects(request, admin_site, wanted)
-        rows: Rows = [
-            (it.row, it.model, it.key, it.field, plainly(it.reason), number)
-            for it in problems
-            if not it.model or (it.model, it.key) in shown
-        ]
+        rows: Rows = []
+        for it in problems:
+            place = it.model, it.key
+            if not it.model or place in shown:
+                is_whole = shown.get(place, site_problems.NOBODY)[2]()
+                reason = plainly(it.reason, is_whole=is_whole)
+                rows.append((it.row, *place, it.field, reason, number))
         if (more := count - len(rows)) > 0:
             rows.append((_("Others that are not named: %s") % more, *[""] * 4, number))
         yield rows

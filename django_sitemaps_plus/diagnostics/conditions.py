@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Field, Lookup, Q
+from django.db.models import Field, Lookup, Model, Q
 from django.db.models.functions import Now
 from django.db.models.lookups import IsNull
 from django.utils import timezone
@@ -89,6 +89,16 @@ def reasons_of(
             )
     if found == []:
         yield _("the conditions of the section exclude it together")
+
+
+def sees_all(row: Model, shown: Collection[str] | None) -> bool:
+    """Return whether fields that may be shown are all that a person edits of a row.
+
+    Only then may errors be told, and the text of the row: they may have any value.
+    """
+    fields = row._meta.concrete_fields
+    own = {it.name for it in fields if it.editable and not it.primary_key}
+    return shown is None or own <= {*shown}
 
 
 def plainly(reason: str, *, is_whole: bool = True) -> str:

@@ -36,7 +36,7 @@ from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import as_model_source, forms_of, rows_at, where_it_leads
-from .conditions import answers_of_engines, delay_of, plainly, reasons_of
+from .conditions import answers_of_engines, delay_of, plainly, reasons_of, sees_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,10 +258,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
     for row in find(section.source, rows):
         tally, key = Tally(section.name, logs=False), getattr(row, space.attribute)
         shown, conditions = viewer.shown(row), unmet(listed_rows(rows), row)
-        fields = row._meta.concrete_fields
-        own = {it.name for it in fields if it.editable and not it.primary_key}
-        # Errors, and the text of a row, may have any value.
-        is_whole = shown is None or own <= {*shown}
+        is_whole = sees_all(row, shown)
         with override(viewer.language), timezone.override(viewer.zone):
             reasons = []
             for excluded in Exclusion.objects.of_row(row):

@@ -41,11 +41,18 @@ MAX_READ, MAX_REASONS, MAX_ROWS = 500, 50, 20
 #: Pages whose rows left out are read by one query, where all are.
 AT_ONCE = 100
 
-#: Returns the name and the page of objects, by their models and keys, each "" where it
-#: is not known. Those that the reader may not see are not among them.
+#: The name and the page of an object, each "" where it is not known, and what returns
+#: whether the reader sees all its fields.
+Named: TypeAlias = tuple[str, str, Callable[[], bool]]
+
+#: Names objects by their models and keys. Those that the reader may not see are not
+#: among them.
 Names: TypeAlias = Callable[
-    [Collection[tuple[str, str]]], Mapping[tuple[str, str], tuple[str, str]]
+    [Collection[tuple[str, str]]], Mapping[tuple[str, str], Named]
 ]
+
+#: Stands for a row of no model.
+NOBODY: Named = ("", "", lambda: True)
 
 # Parts of reasons that vary by row: texts in quotes, maybe cut, and numbers.
 _VARYING = re.compile(
@@ -168,20 +175,23 @@ def left_out(
         for key, rows in most_first[:MAX_REASONS]
     ]
     objects = {(it.model, it.key) for _key, _count, rows in groups for it in rows}
-    known = {("", ""): ("", ""), **names(objects - {("", "")})}
+    known = {("", ""): NOBODY, **names(objects - {("", "")})}
     for (section, action, field, reason), count, rows in groups:
         counted_as = _DROPPED if action == _REPEATED else action
         counts[section, counted_as] += count
         title, remedy = map(str, _WORDING.get(action, _WORDING[_SKIPPED]))
-        items = list[Item]()
+        items, is_whole = list[Item](), False
         for row in rows:
             if (row.model, row.key) in known:
-                name, url = known[row.model, row.key]
-                example = "" if items else shortened(plainly(row.reason))
+                name, url, sees = known[row.model, row.key]
+                words = ""
+                if not items:
+                    is_whole = sees()
+                    words = plainly(row.reason, is_whole=is_whole)
                 name = shortened(name or row.row)
-                items.append(Item(name=name, words=example, url=url))
+                items.append(Item(name=name, words=shortened(words), url=url))
         # The reason may have values of rows that may not be seen.
-        reason = plainly(reason, is_whole=bool(items))
+        reason = plainly(reason, is_whole=is_whole)
         yield Problem(
             id=action,
             count=count,

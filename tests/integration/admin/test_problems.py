@@ -26,6 +26,7 @@ from django_sitemaps_plus.models import (
     Worker,
 )
 from django_sitemaps_plus.sites import get_site
+from tests.integration.admin.desk import ObjectAdmin
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Label, Product
@@ -119,6 +120,26 @@ def test_objects_are_named_that_the_user_may_see(shown, publish, monkeypatch):
         if at not in (0, 4)
     ]
     assert all(it.cssselect("a") for it in items)
+
+
+@pytest.mark.parametrize("form", [["slug"], None])
+def test_values_that_a_form_lacks_are_in_no_reason(
+    client, shown, publish, monkeypatch, form
+):
+    """Neither on the page nor in the file of rows left out."""
+
+    def fail(self: Any, row: Product) -> str:
+        raise ValueError(f"no place for {row.name}")
+
+    [product] = make_products(1)
+    publish(limited(10, location=fail))
+    monkeypatch.setattr(ObjectAdmin, "fields", form, raising=False)
+    said = [shown("view_product").text_content()]
+    path = "/desk/sitemaps_plus/dashboard/section/csv/left-out/?section=products"
+    said.append(client.get(path).getvalue().decode())
+    for text in said:
+        assert "ValueError" in text
+        assert (f"no place for {product.name}" in text) == (form is None)
 
 
 @pytest.mark.parametrize("language", ["en", "he"])

@@ -66,7 +66,7 @@ def names(wanted: Any) -> Any:
         with suppress(LookupError, ValueError):
             model = apps.get_model(label)
             name = f"shop {key}" if model is Shop else ""
-            found[label, key] = name, link(model, key)
+            found[label, key] = name, link(model, key), lambda: True
     return found
 
 
