@@ -54,6 +54,7 @@ class OpenSection:
     @property
     def reader(self) -> Reader[Any]:
         """A new reader of the source, which asks ``items()`` anew; for one use."""
+        _ = self.source.sites  # the registry passes over what this raises
         return reader_of(self.source)
 
     @contextmanager

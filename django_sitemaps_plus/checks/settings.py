@@ -275,23 +275,23 @@ def _executor() -> Faults:
             yield from [*examined(faults, "EXECUTOR")]
 
 
-def check_sites(**kwargs: Any) -> list[CheckMessage]:
-    """Return what is wrong with SITES, without a query."""
+@examining("sites of sections")
+def check_sites(**kwargs: Any) -> Faults:
+    """Yield what is wrong with SITES, without a query."""
     with in_force(None):  # a site has a BASE_URL of its own
         given: Any = get_settings().sites
-        messages = list(_faults_of_sites(given))
+        yield from _faults_of_sites(given)
         known = list(given) if isinstance(given, Mapping) else [conf.DEFAULT_SITE]
         for name, source in registry.items():
             sites: Any = source.sites
             if not isinstance(sites, list | tuple | set | frozenset | None):
                 message = f"Section {name!r}: sites is {sites!r}, which is not a list."
-                messages.append(error(62, message, f"Write sites = [{sites!r}]."))
+                yield error(62, message, f"Write sites = [{sites!r}].")
             elif given != _OF_CONTRIB:  # whose rows need a query
                 for site in [it for it in sites or () if str(it) not in known]:
                     message = f"Section {name!r}: sites names {site!r}, which SITES "
                     hint = suggest(str(site), known, f"Known: {known}.")
-                    messages.append(error(62, f"{message}lacks.", hint))
-        return messages
+                    yield error(62, f"{message}lacks.", hint)
 
 
 def _faults_of_sites(given: Any) -> Faults:

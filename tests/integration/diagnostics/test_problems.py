@@ -24,9 +24,11 @@ from django.utils import timezone
 from django_sitemaps_plus import Entry, ModelSource, Source
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.checks.settings import check_sites
 from django_sitemaps_plus.diagnostics import doctor, requests
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
+from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.problems import Item, Problem, problems_of
 from django_sitemaps_plus.diagnostics.section_pages import read_pages
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
@@ -54,7 +56,7 @@ from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking.deploys import fingerprint
 from tests.support.builds import build_fully
 from tests.support.shop import ProductSource, limited, make_products
-from tests.support.testapp.models import Label, Shop
+from tests.support.testapp.models import Label, Product, Shop
 
 from .rows import ENGINE, deliver, know
 
@@ -492,6 +494,23 @@ class TestSources:
             assert "its service is away" in crosses()[f"section {name}"]
         for page in shown():
             assert page.count("its service is away") >= 2
+
+    @pytest.mark.parametrize("is_built", [True, False])
+    def test_one_that_cannot_say_its_sites_is_one(self, sections, client, is_built):
+        """Whichever site asks; it costs no other section anything."""
+        [product, *_] = Product.objects.all()
+        sections.register("odd", limited(10, sites=property(fail)))
+        if is_built:
+            [report] = [it for it in build().sections if it.errors]
+            assert report.section == "odd"
+            assert status_ids() == health_ids() == {"section_failed"}
+        assert "its service is away" in crosses()["section odd"]
+        pages = visited()
+        assert [it.status_code for it in pages] == [200] * len(pages)
+        assert all("its service is away" in it.text for it in pages if is_built)
+        assert explain_object(product, get_site()).is_listed
+        [message] = check_sites()
+        assert "its service is away" in message.msg
 
     def test_neither_workers_nor_cron_are_blamed_for_it(self, broken):
         """Whatever waits meanwhile."""
