@@ -26,8 +26,8 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 31_350,
-    "files": 195,
+    "lines of the package": 31_500,
+    "files": 196,
     "most files in a folder": 21,
     "lines of the longest file": 400,
     # Functions that the package uses in one place, by a call: the body could stand
@@ -45,7 +45,7 @@ LIMITS: dict[str, float] = {
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 399,
     "files that a build passes": 68,
-    "lines of tests and support": 55_906,
+    "lines of tests and support": 56_060,
     "lines of programs of tests": 9_530,
 }
 
