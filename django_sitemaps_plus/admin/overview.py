@@ -75,11 +75,9 @@ class SectionRow:
         if status.skipped:
             rows = floatformat(status.skipped, "g")
             return "warning", _("Rows left out: %s") % rows
-        return (
-            ("", _("Served live"))
-            if status.live
-            else ("ok", _("Nothing waits for a build"))
-        )
+        if status.live:
+            return "", _("Served live")
+        return "ok", _("Nothing waits for a build")
 
 
 @require_safe

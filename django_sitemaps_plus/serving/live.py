@@ -103,10 +103,10 @@ def live_index(number: int, row: Page | None) -> Document | None:
             for name in registry if not number else ():
                 if name not in listed and name not in planned:
                     section = open_section(name)
-                    with noted(section, 0):
+                    with noted(section, 0) as met:
                         plan = live_plan(section)
-                    if plan and not plan.ranges:
-                        _note(section, 0, _TOO_LARGE % section.name)
+                        if plan and not plan.ranges:
+                            met.append(_TOO_LARGE % section.name)
                     pages = len(plan.ranges) if plan else 0
                     lastmod = _lastmod(section) if pages == 1 else ""
                     listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
@@ -131,21 +131,20 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
     opened = open_section(section)
 
     def render() -> Document | None:
-        with noted(opened, number):
+        with noted(opened, number) as met:
             if row is None:
                 document = _render_unplanned(opened, number)
-                plan = None if document else live_plan(opened)
-            else:
-                try:
-                    # Rows may have come in since, and only a build splits the page.
-                    bounds = KeyRange(row.low, row.high)
-                    return render_page(opened, bounds, is_roomy=True).document
-                except (LimitExceededError, StalePlanError) as error:
-                    words = f"section {section!r} awaits a build: {error}"
-                    raise BuildError(words) from error
-        if plan and number <= len(plan.ranges):
-            _note(opened, number, _EMPTY)
-        return document
+                plan = live_plan(opened) if document is None else None
+                if plan and number <= len(plan.ranges):
+                    met.append(_EMPTY)
+                return document
+            try:
+                # Rows may have come in since, and only a build splits the page.
+                bounds = KeyRange(row.low, row.high)
+                return render_page(opened, bounds, is_roomy=True).document
+            except (LimitExceededError, StalePlanError) as error:
+                words = f"section {section!r} awaits a build: {error}"
+                raise BuildError(words) from error
 
     key = cache_key("page", section, number, opened.site, opened.source)
     return shared(key, render)
@@ -166,19 +165,22 @@ def live_faults(site: Site) -> dict[str, LiveFault]:
 
 
 @contextmanager
-def noted(section: OpenSection, number: int) -> Iterator[None]:
+def noted(section: OpenSection, number: int) -> Iterator[list[str]]:
     """Note in the cache that a page cannot be rendered, or that it can be again.
 
-    Number 0 stands for the plan of a section.
+    Number 0 stands for the plan of a section. The list takes what keeps a page from
+    crawlers without an error.
     """
-    site, key = section.site, (section.name, number)
+    site, key, met = section.site, (section.name, number), list[str]()
     try:
-        yield
+        yield met
     except BuildError as error:
         _note(section, number, in_one_line(error))
         raise
     faults = _known_faults(site)
-    if faults.pop(key, None):
+    if met:
+        _note(section, number, met[0])
+    elif faults.pop(key, None):
         remember(_fault_key(site), faults, int(DOUBT_AGE.total_seconds()))
 
 

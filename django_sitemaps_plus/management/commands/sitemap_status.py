@@ -16,7 +16,7 @@ from django_sitemaps_plus.diagnostics.problems import problems_of, span
 from django_sitemaps_plus.diagnostics.status import LATE, age_of, read_dashboard
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
-from django_sitemaps_plus.models.sections import TOTALS, hold_words, owning_site
+from django_sitemaps_plus.models.sections import SUMS, hold_words, owning_site
 from django_sitemaps_plus.notifications.dispatch import KEPT
 
 # The columns of each table, and what they show.
@@ -109,7 +109,7 @@ class Command(SiteCommand):
                 "sections": [
                     asdict(it)
                     | {"hold_reason": hold_words(it.hold_reason, it.hold_numbers)}
-                    | (dict.fromkeys(TOTALS) if it.live else {})
+                    | (dict.fromkeys(SUMS) if it.live else {})
                     for it in status.sections
                 ],
                 "engines": list(map(asdict, status.engines)),

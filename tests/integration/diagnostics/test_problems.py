@@ -707,7 +707,10 @@ class TestLivePages:
         assert client.get("/sitemap.xml").status_code == 200
         assert client.get("/sitemap-products-1.xml").status_code == 404
         assert status_ids() == health_ids() == {"section_unavailable"}
+        since = live_faults(get_site())["products"].since
+        client.get("/sitemap-products-1.xml")
         assert "section products" in crosses()
+        assert live_faults(get_site())["products"].since == since
         assert {verdicts()[it][0] for it in ("Complete", "Up to date")} == {"error"}
 
 
