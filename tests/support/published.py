@@ -30,6 +30,7 @@ INNER = {
     "held_entries",
     "held_skipped",
     "announce",
+    "changed_at",
     "is_edited",
     "checked_at",
 }

@@ -71,6 +71,7 @@ class TestProcess:
         site = get_site()
         assert not requests.audit(site, "")
         with keeping(ProductSource):
+            wait_until_done(3)
             wait_until(requests.has_workers, "a worker is seen")
             assert requests.audit(site, "")
             rename(0, "renamed")
