@@ -45,7 +45,7 @@ LIMITS: dict[str, float] = {
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 399,
     "files that a build passes": 68,
-    "lines of tests and support": 56_060,
+    "lines of tests and support": 56_062,
     "lines of programs of tests": 9_530,
 }
 
