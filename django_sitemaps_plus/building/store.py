@@ -22,7 +22,7 @@ from django_sitemaps_plus.sources import ModelSource, Tally
 from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.contrib_fields import aware
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW, LeftOut
-from django_sitemaps_plus.storage import object_exists, read_document, store_object
+from django_sitemaps_plus.storage import is_intact, read_document, store_object
 from django_sitemaps_plus.storage.objects import is_within
 
 logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def store_page(
     stays = not is_changed
     if stays and stores:  # another database may delete what is not its own
         is_own = is_within(page.object, namespace)
-        stays = is_own and object_exists(page.object, page.gzip_size)
+        stays = is_own and is_intact(page.object, page.gzip_hash)
 
     name, file = NOT_STORED, page if stays else document
     if stays:

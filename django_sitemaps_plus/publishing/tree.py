@@ -50,6 +50,7 @@ class File(NamedTuple):
 
     second: int  # of publication, since 1970
     size: int  # bytes
+    is_readable: bool = True  # by all whom the storage lets read its files
 
 
 class PublicTree:
@@ -111,6 +112,7 @@ class PublicTree:
             with replacing(self.root / f"{name}.xml.gz") as new:
                 try:
                     os.utime(source, ns=(moment, moment))
+                    os.chmod(source, file_mode(self.storage))
                     os.link(source, new)
                 except OSError:  # without links, or an object of another user
                     new.unlink(missing_ok=True)
@@ -140,14 +142,16 @@ class PublicTree:
 
     def files(self) -> dict[str, File]:
         """Return the public files by name."""
-        files = {}
+        files, readers = {}, file_mode(self.storage) & 0o444
         with _store_errors(PUBLIC), suppress(FileNotFoundError):
             for entry in os.scandir(self.root):
                 if not _OURS.fullmatch(entry.name):
                     continue
                 with suppress(FileNotFoundError):  # another process hides it
                     status = entry.stat(follow_symlinks=False)
-                    files[entry.name] = File(int(status.st_mtime), status.st_size)
+                    is_readable = status.st_mode & readers == readers
+                    second = int(status.st_mtime)
+                    files[entry.name] = File(second, status.st_size, is_readable)
         return files
 
     def _write(self, target: Path, data: bytes, moment: int) -> None:

@@ -6,7 +6,7 @@ from .filesystem import AtomicFileSystemStorage, deferred_flush
 from .objects import (
     delete_object,
     get_storage,
-    object_exists,
+    is_intact,
     read_document,
     read_object,
     store_object,
@@ -17,7 +17,7 @@ __all__ = [
     "deferred_flush",
     "delete_object",
     "get_storage",
-    "object_exists",
+    "is_intact",
     "read_document",
     "read_object",
     "store_object",

@@ -101,12 +101,11 @@ def store_object(
         return get_storage().save(name, ContentFile(document.gzip))
 
 
-def object_exists(name: str, size: int) -> bool:
-    """Return whether the storage has an object of this many bytes."""
-    storage = get_storage()
-    with suppress(LostObjectError), _store_errors(name, "found"):
-        return storage.exists(name) and storage.size(name) == size
-    return False  # deleted between the two questions
+def is_intact(name: str, gzip_hash: str) -> bool:
+    """Return whether an object is what was stored."""
+    with suppress(StoreError):  # a storage that is down refuses a new object too
+        return bool(read_object(name, gzip_hash))
+    return False
 
 
 def delete_object(name: str) -> None:
@@ -182,6 +181,8 @@ def _store_errors(name: str, verb: str) -> Iterator[None]:
         if ends_work(error):
             raise
         is_lost = isinstance(error, FileNotFoundError)
+        if verb == "read":  # a file that nobody may read is as good as none
+            is_lost |= isinstance(error, PermissionError | IsADirectoryError)
         message = f"{name} could not be {verb}: {words_of(error)}"
         raise (LostObjectError if is_lost else StoreError)(message) from error
 

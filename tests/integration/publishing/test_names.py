@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,6 +36,9 @@ from .names import wrong_names
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGE = "sitemap-products-1.xml.gz"
+
+#: The user and the group that own no files.
+NOBODY = 65534
 
 #: Names that sections may have.
 NAMES = ["Blog", "blog.posts", "größe", "a b", "..", "x.xml.gz", "50%", "Ж" * 32]
@@ -279,6 +283,12 @@ def change_in_place(public: Path) -> None:
     os.utime(public / PAGE, (published.st_atime, published.st_mtime + 60))
 
 
+def make_unreadable(public: Path) -> None:
+    """Take all rights on what the names show."""
+    for path in public.glob("sitemap*"):
+        path.chmod(0)
+
+
 #: What a name shows is the object itself, so that may be damaged too.
 DAMAGES = {
     "one deleted": lambda public: (public / PAGE).unlink(),
@@ -289,11 +299,30 @@ DAMAGES = {
     "one cut off": lambda public: os.truncate(public / PAGE, 10),
     "all cut off": lambda public: [os.truncate(p, 0) for p in public.glob("sitemap*")],
     "changed in place": change_in_place,
+    "unreadable": make_unreadable,
 }
 
 
+@pytest.fixture
+def unprivileged(tmp_path: Path) -> Iterator[None]:
+    """Run as a user whom modes of files bind, with the files of the test as its own."""
+    if os.geteuid():
+        yield
+        return
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    for path in tmp_path.parents:  # pytest shuts others out of them
+        if not path.stat().st_mode & 0o001:
+            path.chmod(0o711)
+    os.seteuid(NOBODY)
+    yield
+    os.seteuid(0)
+
+
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_wrong_name_is_repaired_by_one_build(products, public, damage, client):
+def test_a_wrong_name_is_repaired_by_one_build(
+    products, public, damage, client, unprivileged
+):
     """So is the object, where it was damaged too."""
     contents = {path: client.get(path).content for path in ("/sitemap.xml", f"/{PAGE}")}
     build()
@@ -305,7 +334,38 @@ def test_a_wrong_name_is_repaired_by_one_build(products, public, damage, client)
     assert (public / PAGE).read_bytes() == shown
     for path, content in contents.items():
         assert client.get(path).content == content
+    assert all([path.stat().st_mode & 0o444 == 0o444 for path in public.iterdir()])
     assert not Page.objects.dirty().exists()
+
+
+@pytest.mark.parametrize("damage", ["bytes", "directory", "unreadable"])
+def test_a_damaged_object_is_stored_again_by_a_full_build(
+    products, public, damage, client, unprivileged
+):
+    """It has the size and the time that it had, so no public name looks wrong."""
+    path = path_of(page_row("products", 1))
+    stored, status = path.read_bytes(), path.stat()
+    if damage == "bytes":
+        path.write_bytes(stored[::-1])
+        os.utime(path, (status.st_atime, status.st_mtime))
+    elif damage == "directory":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.chmod(0)
+    build_fully()
+    assert path_of(page_row("products", 1)).read_bytes() == stored
+    assert wrong_names(public) == []
+
+
+def test_a_directory_in_the_place_of_a_name_is_told_of(products, public, run):
+    """Whose it is nobody knows, so it stays."""
+    (public / PAGE).unlink()
+    (public / PAGE).mkdir()
+    look_is_due()
+    with pytest.raises(CommandError, match=PAGE.partition(".")[0]):
+        run("build_sitemaps")
+    assert (public / PAGE).is_dir()
 
 
 @pytest.mark.django_db
