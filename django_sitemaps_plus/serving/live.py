@@ -146,7 +146,9 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
                 words = f"section {section!r} awaits a build: {error}"
                 raise BuildError(words) from error
 
-    key = cache_key("page", section, number, opened.site, opened.source)
+    # A copy from before a publication would be older than what was published.
+    published = None if row is None else row.object
+    key = cache_key("page", section, number, opened.site, opened.source, published)
     return shared(key, render)
 
 

@@ -128,6 +128,17 @@ class TestDamagedObjects:
         assert after["ETag"] == before["ETag"]
         assert page.object in messages("object_lost")[0]
 
+    def test_a_kept_copy_is_not_older_than_what_was_published(self, client, configure):
+        """It was rendered for an object that was lost before."""
+        configure(LIVE_CACHE_SECONDS=60)
+        delete(page_row("products", 2))
+        client.get(PAGE)
+        Product.objects.filter(slug="product-00012").delete()
+        build_fully()
+        published = client.get(PAGE)
+        delete(page_row("products", 2))
+        assert client.get(PAGE).content == published.content
+
     @pytest.mark.parametrize("is_built", [True, False])
     def test_rows_that_came_in_meanwhile_are_all_there(self, client, is_built):
         """However many: only a build splits a page, and a first one takes a while."""
