@@ -162,6 +162,7 @@ class Migration(migrations.Migration):
                 ("batch", models.PositiveIntegerField(default=0)),
                 ("rejections", models.PositiveIntegerField(default=0)),
                 ("parked_reason", models.TextField(blank=True)),
+                ("refused", models.CharField(blank=True, max_length=64)),
                 ("error", models.TextField(blank=True)),
                 ("sent_at", models.DateTimeField(null=True)),
                 ("delays", models.JSONField(default=list)),

@@ -268,12 +268,19 @@ class EngineHostQuerySet(RowQuerySet["EngineHost"]):
     """Engine hosts, and how a process becomes the only one to use one."""
 
     @retried
-    def claim(self, site: str, engine: str, host: str) -> EngineHost | None:
-        """Claim an engine for a host; None if it is claimed, paused or parked."""
+    def claim(
+        self, site: str, engine: str, host: str, *, options: str = ""
+    ) -> EngineHost | None:
+        """Claim an engine for a host; None if it is claimed, paused or parked.
+
+        An engine that refused a key or a token is free under another: ``options``.
+        """
         now = timezone.now()
         key = {"site": site, "engine": engine, "host": host}
         # Our clock counts, as for all pauses; that of a database may differ.
         row, _ = self.get_or_create(**key, defaults={"not_before": now})
+        if row.refused and row.refused != options:
+            self.filter(pk=row.pk, refused=row.refused).retry()
         lapsed = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
         free = self.filter(lapsed, pk=row.pk, parked_reason="", not_before__lte=now)
         row.token = secrets.token_hex(16)
@@ -285,7 +292,7 @@ class EngineHostQuerySet(RowQuerySet["EngineHost"]):
     def retry(self) -> int:
         """End all pauses, and parking; return how many were parked."""
         parked = self.exclude(parked_reason="").update(
-            parked_reason="", rejections=0, batch=0, error=""
+            parked_reason="", refused="", rejections=0, batch=0, error=""
         )
         self.update(not_before=timezone.now(), failures=0)
         return parked
@@ -310,6 +317,8 @@ class EngineHost(Row):
     #: Single targets rejected in a row that were not rejected before.
     rejections = models.PositiveIntegerField(default=0)
     parked_reason = models.TextField(blank=True)  # why nothing is, since `not_before`
+    #: A digest of the options that it refused; "" where a person has paused it.
+    refused = models.CharField(max_length=64, blank=True)
     error = models.TextField(blank=True)  # of the last request
     sent_at = models.DateTimeField(null=True)
     #: Seconds from the change to the acceptance of the last targets, the newest last.
@@ -342,10 +351,10 @@ class EngineHost(Row):
             setattr(self, name, value)
         self._mine().update(**fields)
 
-    def park(self, error: EngineError) -> None:
+    def park(self, error: EngineError, options: str = "") -> None:
         """Submit nothing more until a person has corrected what the error says."""
         reason = str(error) or type(error).__name__
-        self.note(parked_reason=reason, not_before=timezone.now())
+        self.note(parked_reason=reason, refused=options, not_before=timezone.now())
 
     def pause(self, error: EngineError, until: datetime, batch: int) -> None:
         """Note a failure: submit nothing until a time, and then at most so much."""

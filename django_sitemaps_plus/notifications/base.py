@@ -52,6 +52,7 @@ class Engine(ABC):
 
     name: str = ""
     endpoint: str = ""
+    digest: str = ""  # of the texts among its options
 
     @abstractmethod
     def send(self, batch: Batch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+from django.utils.crypto import salted_hmac
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus import conf
@@ -144,8 +145,14 @@ def _made(name: Any, configured: Any) -> Engine:
         raise EngineFault(f"{where}: {backend!r} is not a subclass of Engine.")
 
     where += f": {backend!r} cannot be made"
-    engine = _instance(where, kind, configured.get("OPTIONS", {}))
+    options = configured.get("OPTIONS", {})
+    engine = _instance(where, kind, options)
     engine.name = name
+    texts = {
+        k: it.reveal() if isinstance(it, Secret) else it for k, it in options.items()
+    }
+    texts = {k: it for k, it in texts.items() if isinstance(it, str)}
+    engine.digest = salted_hmac(backend, repr(sorted(texts.items()))).hexdigest()
     return engine
 
 

@@ -119,7 +119,8 @@ def dispatch(
             host, first_at = waiting
             key = {"site": site.name, "engine": engine.name, "host": host}
             is_due = first_at <= timezone.now()
-            if is_due and (claimed := EngineHost.objects.claim(**key)):
+            options = engine.digest
+            if is_due and (claimed := EngineHost.objects.claim(**key, options=options)):
                 Submitter(site, engine, claimed, report, until).run()
             left = rows.filter(host=host).waiting().order_by("not_before")
             due_at = left.values_list("not_before", flat=True).first()

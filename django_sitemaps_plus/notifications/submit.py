@@ -177,7 +177,7 @@ class Submitter:
             self._log(logging.ERROR, "target_rejected", words, row.target, error)
 
     def _park(self, error: EngineRefused) -> None:
-        self.host.park(error)
+        self.host.park(error, self.engine.digest)
         words = "%s is parked: %s. Fix this, then run: manage.py %s --retry"
         self._log(logging.ERROR, "engine_parked", words, error, "notify_search_engines")
 

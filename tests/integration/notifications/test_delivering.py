@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.diagnostics.requests import pause
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import (
@@ -28,7 +29,9 @@ from django_sitemaps_plus.notifications import backoff, outbox, submit, url_chan
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.dispatch import dispatch, notify_engines, retry
 from django_sitemaps_plus.notifications.outbox import want_urls
+from django_sitemaps_plus.notifications.secrets import Secret
 from django_sitemaps_plus.notifications.submit import DeliveryReport
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.faults import fail_queries
@@ -124,6 +127,23 @@ class TestAnEngineThatRefuses:
         assert ["403" in text for text in messages("engine_parked")] == [True]
         retry()
         assert notify_engines().sent == 4
+
+    @pytest.mark.parametrize("key", [KEY[::-1], Secret(KEY[::-1])], ids=type)
+    def test_another_key_ends_that(self, indexnow, tell, key):
+        """The same key, in another process, does not; nor what a person has paused."""
+        endpoint = f"{indexnow.url}/indexnow"
+        indexnow.faults.script(status(403))
+        want(*urls(3))
+        notify_engines()
+        tell(indexnow=of_ours("IndexNow", key=Secret(KEY), endpoint=endpoint))
+        assert notify_engines().requests == 0
+        tell(indexnow=of_ours("IndexNow", key=key, endpoint=endpoint))
+        assert notify_engines().sent == 3
+        assert EngineHost.objects.get().parked_reason == ""
+        want(*urls(1, first=3))
+        pause(get_site(), "indexnow", by="Ada")
+        tell(indexnow=of_ours("IndexNow", key=KEY, endpoint=endpoint))
+        assert notify_engines().requests == 0
 
 
 class TestABadUrl:
