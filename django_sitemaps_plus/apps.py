@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from django.apps import AppConfig
-from django.core.checks import Tags
+from django.core.checks import CheckMessage, Tags
 from django.core.checks import register as register_check
 from django.utils.translation import gettext_lazy as _
+
+
+def _check(kind: str, **given: Any) -> list[CheckMessage]:
+    """Run the checks of a kind, which a process that runs none does not import."""
+    from . import checks
+
+    return [message for check in getattr(checks, kind) for message in check(**given)]
 
 
 class SimpleSitemapsPlusConfig(AppConfig):
@@ -22,18 +32,15 @@ class SimpleSitemapsPlusConfig(AppConfig):
         from . import receivers
         from .adoption import adopt
         from .building.report import BuildReport
-        from .checks import CHECKS, DATABASE_CHECKS, DEPLOY_CHECKS
         from .conf import get_settings
         from .diagnostics.answers import look_after_build
         from .registry import autodiscover, registry
         from .signals import build_finished
 
-        for check in CHECKS:
-            register_check(check, "sitemaps_plus")
-        for check in DATABASE_CHECKS:
-            register_check(check, "sitemaps_plus", Tags.database)
-        for check in DEPLOY_CHECKS:
-            register_check(check, "sitemaps_plus", deploy=True)
+        register_check(partial(_check, "CHECKS"), "sitemaps_plus")
+        databases = partial(_check, "DATABASE_CHECKS")
+        register_check(databases, "sitemaps_plus", Tags.database)
+        register_check(partial(_check, "DEPLOY_CHECKS"), "sitemaps_plus", deploy=True)
         if self.discovers:
             autodiscover()
         if get_settings().contrib_sitemaps is not None:
