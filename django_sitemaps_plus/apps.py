@@ -18,6 +18,13 @@ def _check(kind: str, **given: Any) -> list[CheckMessage]:
     return [message for check in getattr(checks, kind) for message in check(**given)]
 
 
+def _look(**given: Any) -> None:
+    """Ask Django for the index after a build, in the process that has built."""
+    from .diagnostics.answers import look_after_build
+
+    look_after_build(**given)
+
+
 class SimpleSitemapsPlusConfig(AppConfig):
     """The app without autodiscovery, for projects that register sections elsewhere."""
 
@@ -33,7 +40,6 @@ class SimpleSitemapsPlusConfig(AppConfig):
         from .adoption import adopt
         from .building.report import BuildReport
         from .conf import get_settings
-        from .diagnostics.answers import look_after_build
         from .registry import autodiscover, registry
         from .signals import build_finished
 
@@ -47,7 +53,7 @@ class SimpleSitemapsPlusConfig(AppConfig):
             registry.pending = adopt
         receivers.connect()
         # A build counts the entries for receivers of any sender, and so not for this.
-        build_finished.connect(look_after_build, sender=BuildReport)
+        build_finished.connect(_look, sender=BuildReport)
         registry.listeners.append(receivers.connect)
 
 

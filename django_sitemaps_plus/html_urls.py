@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import views
+from .views.html_site_map import site_map
 
 app_name = "sitemaps_plus_html"
 
 urlpatterns = [
-    path("", views.site_map, name="site_map"),
-    path("<str:section>/", views.site_map, name="section"),
-    path("<str:section>/<int:number>/", views.site_map, name="part"),
+    path("", site_map, name="site_map"),
+    path("<str:section>/", site_map, name="section"),
+    path("<str:section>/<int:number>/", site_map, name="part"),
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from inspect import signature
 from typing import Any
 
-from django.utils.crypto import salted_hmac
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus import conf
@@ -152,7 +152,8 @@ def _made(name: Any, configured: Any) -> Engine:
         k: it.reveal() if isinstance(it, Secret) else it for k, it in options.items()
     }
     texts = {k: it for k, it in texts.items() if isinstance(it, str)}
-    engine.digest = salted_hmac(backend, repr(sorted(texts.items()))).hexdigest()
+    given = repr((backend, sorted(texts.items())))
+    engine.digest = sha256(given.encode(errors="surrogatepass")).hexdigest()
     return engine
 
 

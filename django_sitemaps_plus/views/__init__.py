@@ -1,9 +1,8 @@
-"""Views: what crawlers and engines fetch, and a site map for people."""
+"""Views: what crawlers and engines fetch; and, apart, a site map for people."""
 
 from __future__ import annotations
 
 from .files import KeyFileConverter, RobotsConverter, text_file
-from .html_site_map import site_map
 from .sitemaps import feed, index, moved, page, text
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "index",
     "moved",
     "page",
-    "site_map",
     "text",
     "text_file",
 ]

@@ -1,4 +1,7 @@
-"""Text files at the root of a site: robots.txt and key files, and their URLs."""
+"""Text files at the root of a site: robots.txt and key files, and their URLs.
+
+Engines and the writer of robots.txt are imported where a project has them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,6 @@ from django.utils.cache import get_conditional_response
 
 from django_sitemaps_plus.conf import get_settings, in_force
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.notifications.configuration import get_engines
-from django_sitemaps_plus.notifications.secrets import without_text
-from django_sitemaps_plus.serving.robots_txt import render_site_robots
 from django_sitemaps_plus.sites import for_each, get_site, get_sites, sites_of_settings
 
 from .responses import read_only
@@ -36,6 +36,8 @@ def text_file(request: HttpRequest, name: str) -> HttpResponse:
         site = None
     with in_force(site):
         if name == "robots.txt" and get_settings().robots is not None:
+            from django_sitemaps_plus.serving.robots_txt import render_site_robots
+
             content = render_site_robots(request)
         elif text := key_files().get(name):
             content = text.encode()
@@ -59,10 +61,15 @@ def key_files() -> dict[str, str]:
     The look never fails: any URL of a text file asks, and may be another view's.
     """
     files: dict[str, str] = {}
+    # Without engines nothing is asked: the sites may be in the database.
+    if not any(for_each(sites_of_settings(), lambda: get_settings().engines)):
+        return files
+
+    from django_sitemaps_plus.notifications.configuration import get_engines
+    from django_sitemaps_plus.notifications.secrets import without_text
+
     try:
-        # Without engines nothing is asked: the sites may be in the database.
-        engines = for_each(sites_of_settings(), lambda: get_settings().engines)
-        for site in get_sites() if any(engines) else ():
+        for site in get_sites():
             with in_force(site):
                 for engine in get_engines().values():
                     files.update(engine.files(site))

@@ -27,11 +27,9 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.pages import note_damaged
 from django_sitemaps_plus.models.sections import check_origin
-from django_sitemaps_plus.notifications.engines.websub import hubs_of
 from django_sitemaps_plus.outages import in_one_line, is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.serving.feeds import Feed, newest_entries, text_sitemap
 from django_sitemaps_plus.serving.live import live_index, live_page
 from django_sitemaps_plus.site_urls import feed_url, has_feed, page_url
 from django_sitemaps_plus.sites import get_site
@@ -132,6 +130,8 @@ def text(
 
     404 where a section has several, since no text file may list the others.
     """
+    from django_sitemaps_plus.serving.feeds import text_sitemap  # few ask for it
+
     if int(number) and (name := f"{section}-{number}") in registry:
         section, number = name, "0"
     row, fault = _row(section, int(number) or None)
@@ -155,6 +155,9 @@ def feed(
 
     404 where none has a lastmod.
     """
+    from django_sitemaps_plus.notifications.engines.websub import hubs_of
+    from django_sitemaps_plus.serving.feeds import Feed, newest_entries
+
     site = get_site()
     if not has_feed(section):
         raise Http404("No such feed")

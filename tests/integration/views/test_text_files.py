@@ -13,8 +13,8 @@ from django.test import RequestFactory
 from django.urls import NoReverseMatch, include, path, reverse
 
 from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.notifications import configuration
 from django_sitemaps_plus.serving import robots_txt
-from django_sitemaps_plus.views import files
 from tests.support.faults import fail_queries
 from tests.support.key_files import ENGINES, KEY, PATH
 from tests.support.shop import limited, make_products
@@ -291,7 +291,7 @@ class TestKeyFiles:
         self, client, settings, monkeypatch
     ):
         settings.ROOT_URLCONF = Own
-        monkeypatch.setattr(files, "get_engines", lambda: 1 / 0)
+        monkeypatch.setattr(configuration, "get_engines", lambda: 1 / 0)
         assert client.get("/humans.txt").content == b"mine"
 
     def test_without_an_origin_there_is_no_file(self, client, settings):
