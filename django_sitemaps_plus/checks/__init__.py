@@ -5,9 +5,9 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 
 from __future__ import annotations
 
-from .classes import check_adopted
 from .crawlers import check_built, check_engines, check_keys, check_robots, check_urls
 from .settings import (
+    check_adopted,
     check_current_site,
     check_public_origin,
     check_settings,

@@ -1,4 +1,4 @@
-"""Checks of source classes: contrib's, the dict that is adopted, names and values."""
+"""Checks of source classes: contrib's, names and values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
-from inspect import getattr_static
+from inspect import get_annotations, getattr_static
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -19,12 +19,10 @@ from django.db import Error
 from django.db.models import DateField, Model
 from django.utils.functional import Promise, cached_property
 
-from django_sitemaps_plus import adoption
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.entries import CHANGEFREQS, check_priority
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import (
     ModelSource,
@@ -53,7 +51,6 @@ from .examining import (
     declared,
     error,
     examined,
-    examining,
     is_of_project,
     warning,
 )
@@ -169,22 +166,6 @@ def _rows_and_codes(source: SitemapSource) -> Faults:
     yield from check_codes(sitemap._languages() if sitemap.i18n else ())
 
 
-@examining("CONTRIB_SITEMAPS")
-def check_adopted(**kwargs: Any) -> Faults:
-    """Yield what of the dict that CONTRIB_SITEMAPS names is not served."""
-    len(registry)  # which adopts them
-    if registry.unread is not None:
-        raise registry.unread
-    for fault in adoption.faults:
-        yield error(
-            42,
-            str(fault),
-            "Name the dict that contrib's views take, by its module and its name "
-            "there, such as 'project.urls.sitemaps'. Its keys become names of "
-            "sections.",
-        )
-
-
 def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
     """Yield values that no entry can have; return whether all can be read."""
     model: Any = getattr(source, "model", None)
@@ -207,6 +188,12 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
             yield error(37, f"{name} is {value!r}.", f"Write {name} = True, or False.")
     if isinstance(source, DeclaredSource):
         yield from declared(_constants(source))
+    elif not isinstance(source, SitemapSource):
+        given, kinds = source.extensions, Source.extensions
+        for kind in [given] if isinstance(given, str) else given:
+            if kind not in kinds:
+                hint = suggest(str(kind), kinds, f"Choose from {', '.join(kinds)}.")
+                yield error(37, f"extensions has {kind!r}, which is none.", hint)
     return True
 
 
@@ -351,11 +338,12 @@ def check_names(source: Source) -> Faults:
         known |= {*FIELDS, "live", "max_age", "title", "track_deletes"}
     elif base is not Source:
         known.remove("entries")
-    for owner in kind.__mro__[: kind.__mro__.index(base)]:
+    owners = kind.__mro__[: kind.__mro__.index(base)]
+    for owner in [it for it in owners if issubclass(it, base)]:  # and no mixin
+        yield from _without_value(owner, kind, base, known)
         inherited = set().union(*map(dir, owner.__bases__)) - {"entries"}
         taken = known | inherited
-        is_mixin = not issubclass(owner, base)
-        for name in () if is_mixin else vars(owner):
+        for name in vars(owner):
             if name[0] == "_" or name in taken or name in _names_used(kind, name):
                 continue
             message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
@@ -369,6 +357,14 @@ def check_names(source: Source) -> Faults:
                 yield error(30, message, hint)
             elif hint := suggest(name, known, cutoff=0.8):
                 yield warning(30, message, hint)
+
+
+def _without_value(owner: type, kind: type, base: type, known: set[str]) -> Faults:
+    """Yield the names that a class has a type for, as in ``lastmod: "updated_at"``."""
+    for name in filter(known.__contains__, get_annotations(owner)):
+        if getattr_static(kind, name, None) is getattr_static(base, name, None):
+            message = f"{owner.__qualname__}.{name} has a type and no value."
+            yield warning(30, message, f'Write "{name} = ", not "{name}: ".')
 
 
 def _plain(name: str) -> str:

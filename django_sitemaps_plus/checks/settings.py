@@ -18,7 +18,7 @@ from django.core.checks import CheckMessage
 from django.db import Error, router
 from django.utils.translation import override
 
-from django_sitemaps_plus import conf, sites
+from django_sitemaps_plus import adoption, conf, sites
 from django_sitemaps_plus.cache import is_shared
 from django_sitemaps_plus.conf import (
     SETTING,
@@ -266,13 +266,27 @@ def _executor() -> Faults:
         if cause and not isinstance(cause, ImportError) and is_of_project(cause):
             yield unexamined(f"{type(cause).__name__}: {cause}", "EXECUTOR")
             return
-        hint = "For Celery install the extra 'celery', and use "
-        hint += "'django_sitemaps_plus.tasks.CeleryExecutor'."
-        yield error(8, str(fault), hint)
+        yield error(8, *reason_and_remedy(fault))
     else:
         faults = (warning(10, *fault) for fault in executor.faults())
         with override("en"):  # as all checks are
             yield from [*examined(faults, "EXECUTOR")]
+
+
+@examining("CONTRIB_SITEMAPS")
+def check_adopted(**kwargs: Any) -> Faults:
+    """Yield what of the dict that CONTRIB_SITEMAPS names is not served."""
+    len(registry)  # which adopts them
+    if registry.unread is not None:
+        raise registry.unread
+    for fault in adoption.faults:
+        yield error(
+            42,
+            str(fault),
+            "Name the dict that contrib's views take, by its module and its name "
+            "there, such as 'project.urls.sitemaps'. Its keys become names of "
+            "sections.",
+        )
 
 
 @examining("sites of sections")

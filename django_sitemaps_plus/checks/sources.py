@@ -16,6 +16,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections, models
@@ -68,20 +69,23 @@ def _unregistered() -> Faults:
         get_resolver().url_patterns  # noqa: B018 - it may import them
     with in_force(None):
         known = {type(source) for _, source in registry.items()}
-    for app in apps.get_app_configs():
-        paths = list(getattr(app.module, "__path__", ()))
+    packages = {app.name: app.module for app in apps.get_app_configs()}
+    discovered, above = {f"{it}.sitemaps" for it in packages}, settings.SETTINGS_MODULE
+    while above := (above or "").rpartition(".")[0]:  # the project need not be an app
+        packages.setdefault(above, sys.modules.get(above))
+    for package, parent in packages.items():
+        paths = list(getattr(parent, "__path__", ()))
         own = iter_modules([it for it in paths if "site-packages" not in it])
-        names = {it.name for it in own} - {"sitemaps"}
-        for name in get_close_matches("sitemaps", names, cutoff=0.9):
-            path = f"{app.name}.{name}"
-            spec = None if path in sys.modules else find_spec(path)
-            read = getattr(getattr(spec, "loader", None), "get_source", None)
+        names = {it.name.lower(): f"{package}.{it.name}" for it in own}
+        close = get_close_matches("sitemaps", names, cutoff=0.9)
+        for path in {names[it] for it in close} - discovered - {*sys.modules}:
+            read = getattr(getattr(find_spec(path), "loader", None), "get_source", None)
             if read is not None and _REGISTERING.search(read(path) or ""):
                 words = f"Nothing imports {path}, and it registers sections."
-                hint = f"Rename it to {app.name}.sitemaps, or import it there."
-                yield warning(54, words, hint)
+                hint = "Rename it to sitemaps.py of an app in INSTALLED_APPS, or "
+                yield warning(54, words, f"{hint}import it there.")
 
-        module = sys.modules.get(path := f"{app.name}.sitemaps")
+        module = sys.modules.get(path := f"{package}.sitemaps")
         for name, kind in vars(module).items() if module else ():
             is_own = isinstance(kind, type) and kind.__module__ == path
             is_last = is_own and issubclass(kind, Source) and not kind.__subclasses__()
@@ -159,10 +163,11 @@ def _pages(source: Source) -> Faults:
     if not is_number or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
         with suppress(TypeError, ValueError, OverflowError):
-            if not is_number and 1 <= (number := int(limit)) <= MAX_ENTRIES:
+            if limit is not True and 1 <= (number := int(limit)) <= MAX_ENTRIES:
                 hint = f"Write limit = {number}. {hint}"
         yield error(11, f"limit is {limit!r}.", hint)
-    if age is not None and not (isinstance(age, int | float) and age >= 0):
+    is_number = isinstance(age, int | float) and not isinstance(age, bool)
+    if age is not None and not (is_number and age >= 0):
         hint = "Write a number of seconds, or None."
         if isinstance(age, timedelta):
             hint = f"Write max_age = {age.total_seconds():.0f}, a number of seconds."

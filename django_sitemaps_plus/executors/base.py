@@ -10,6 +10,13 @@ from django.utils.module_loading import import_string
 from django_sitemaps_plus.conf import get_settings, until_settings_change
 from django_sitemaps_plus.exceptions import ConfigurationError
 
+_INSTEAD = (
+    "Leave it out and run manage.py run_sitemaps, or use "
+    "'django_sitemaps_plus.executors.tasks.TasksExecutor' for Django's Tasks (extra "
+    "'tasks' on Django 5.2) or 'django_sitemaps_plus.tasks.CeleryExecutor' (extra "
+    "'celery')."
+)
+
 
 class Executor:
     """Runs background builds."""
@@ -67,11 +74,10 @@ def get_executor() -> Executor:
     except Exception as error:  # an import runs any code
         raise ConfigurationError(
             f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which cannot be used: "
-            f"{type(error).__name__}: {error}."
+            f"{type(error).__name__}: {error}. {_INSTEAD}"
         ) from error
     if not isinstance(executor, Executor):
         raise ConfigurationError(
-            f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which is not an Executor. Use "
-            "'django_sitemaps_plus.tasks.CeleryExecutor', or leave it out."
+            f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which is no Executor. {_INSTEAD}"
         )
     return executor

@@ -21,6 +21,7 @@ from django.urls import (
     reverse,
 )
 from django.urls.resolvers import get_ns_resolver
+from django.utils.functional import Promise
 from django.utils.http import escape_leading_slashes
 from django.utils.translation import get_language
 
@@ -43,6 +44,11 @@ class Route:
     """
 
     def __init__(self, name: str, /, *unnamed: Any, **arguments: Any) -> None:
+        if not isinstance(name, str | Promise):
+            raise TypeError(
+                "Route() takes the name of a pattern in quotes, as in "
+                f'Route("product-detail", slug="slug"), not {name!r}.'
+            )
         if unnamed:
             raise TypeError(
                 "Route() takes each argument by the name that it has in the pattern, "

@@ -110,6 +110,7 @@ class TestSettings:
         ("given", "said"),
         [
             ({**BASE, "LIVE_MAX_ROW": 5}, "Did you mean 'LIVE_MAX_ROWS'?"),
+            ({**BASE, "EXECUTOR": "tasks"}, "Leave it out and run manage.py run_sit"),
             (None, "Write SITEMAPS_PLUS = {'BASE_URL': 'https://shop.example'}."),
             *[
                 ({"BASE_URL": url}, "Did you mean 'https://shop.example'?")

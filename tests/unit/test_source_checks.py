@@ -521,13 +521,15 @@ URL_OF = 'reverse("product-detail", kwargs={"slug": obj.modified()})'
             "Write location = Route",
         ),
         ({"location": Route("product-detail", slug=5)}, "E037", "Write slug=Value(5)."),
+        ({"location": Route("product-detail", slug=Tag)}, "E037", 'slug="slug".'),
         ({"lastmod": Signed.updated_at}, "E037", 'Write lastmod = "updated_at".'),
         ({"lastmod": Signed.modified}, "E037", "return obj.modified()."),
         ({"location": Signed.get_absolute_url}, "E037", "Leave location out: "),
         ({"key": Signed.pk}, "E037", 'Write key = "pk".'),
         ({"mobile": "yes"}, "E037", "Write mobile = True, or False."),
         ({"limit": "1000"}, "E011", "Write limit = 1000."),
-        ({"limit": True}, "E011", "A sitemap may have 1 to 50,000 entries."),
+        ({"limit": True}, "E011", "limit is True. A sitemap may have 1 to 50,000 "),
+        ({"max_age": True}, "E011", "Write a number of seconds"),
         ({"max_age": timedelta(days=1)}, "E011", "Write max_age = 86400,"),
         ({"key": 5}, "E014", "Write the name of a field"),
         ({"model": "Product"}, "E013", "Write model = 'testapp.Product'."),
@@ -566,6 +568,9 @@ def test_constants_that_can_be_written_are_fine(attributes):
     assert messages_of(Signed, location=OF_PRODUCT, **attributes) == []
 
 
+LISTED = {"entries": lambda self, origin: [], "__annotations__": {"own": "int"}}
+
+
 @pytest.mark.parametrize(
     ("base", "attributes", "code", "said"),
     [
@@ -576,6 +581,14 @@ def test_constants_that_can_be_written_are_fine(attributes):
         (ViewSource, {}, "E033", 'Write views = ["home"].'),
         (Source, {}, "E037", "Write def entries(self, origin)"),
         (Source, {"entries": lambda self: []}, "E034", "def entries(self, origin)."),
+        (Source, {**LISTED, "extensions": ["images"]}, "E037", "mean 'image'?"),
+        (Source, {**LISTED, "extensions": ["alternates"]}, "E037", "news, xhtml."),
+        (
+            ViewSource,
+            {"views": ["home"], "__annotations__": {"lastmod": "'updated_at'"}},
+            "W030",
+            'lastmod has a type and no value. Write "lastmod = "',
+        ),
     ],
 )
 def test_sources_without_rows_say_what_to_write(base, attributes, code, said):
@@ -584,9 +597,16 @@ def test_sources_without_rows_say_what_to_write(base, attributes, code, said):
     assert said in f"{message.msg} {message.hint}"
 
 
-def test_a_positional_argument_of_a_route_is_named():
-    with pytest.raises(TypeError, match=r"as in Route\('post', slug='slug'\)"):
-        Route("post", "slug")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("post", "slug"), r"as in Route\('post', slug='slug'\)"),
+        *[((it,), "the name of a pattern in quotes") for it in (ids_of, Product)],
+    ],
+)
+def test_what_a_route_cannot_be_made_of_is_named(given, said):
+    with pytest.raises(TypeError, match=said):
+        Route(*given)
 
 
 @pytest.mark.django_db

@@ -52,21 +52,21 @@ def test_nothing_registered(project):
     project.write("blog/sitemap.py", text)
     checked = project.manage("check")
     assert (checked.returncode, "W025" in checked.stderr) == (0, True)
-    assert "Rename it to blog.sitemaps" in checked.stderr
+    assert "Rename it to sitemaps.py of an app" in checked.stderr
     built = project.manage("build_sitemaps")
     assert built.returncode == 1
     assert "CommandError: No section is registered" in built.stderr
 
 
-@pytest.mark.parametrize("name", ["sitemap", "site_maps"])
+@pytest.mark.parametrize("name", ["blog.Sitemap", "blog.site_maps", "mysite.sitemaps"])
 def test_a_module_that_nothing_imports_is_named_beside_others(project, name):
     """W054: but not what has no section, nor what something imports."""
-    text = (project.directory / SITEMAPS).read_text()
-    project.write(f"blog/{name}.py", "# Nothing of ours.")
+    text, path = (project.directory / SITEMAPS).read_text(), name.replace(".", "/")
+    project.write(f"{path}.py", "# Nothing of ours.")
     assert warnings_of(project) == set()
-    project.write(f"blog/{name}.py", text.replace('"posts"', '"more"'))
+    project.write(f"{path}.py", text.replace('"posts"', '"more"'))
     assert warnings_of(project) == {"W054"}
-    project.write(SITEMAPS, f"import blog.{name}\n{text}")
+    project.write(SITEMAPS, f"import {name}\n{text}")
     assert warnings_of(project) == set()
 
 
