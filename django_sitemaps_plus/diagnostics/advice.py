@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, product, zip_longest
 from operator import attrgetter
 from time import perf_counter
@@ -20,7 +21,6 @@ from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
@@ -32,14 +32,13 @@ from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import with_scheme
-from django_sitemaps_plus.sites import own_sites, site_at
+from django_sitemaps_plus.sites import own_sites
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
     Source,
     Tally,
     reader_of,
-    surroundings,
 )
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import (
@@ -48,11 +47,13 @@ from django_sitemaps_plus.sources.compiling import (
     is_method,
 )
 from django_sitemaps_plus.sources.contrib import OwnPagesReader, SitemapReader
+from django_sitemaps_plus.sources.fields import FIELDS
 from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
 from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import (
     ModelReader,
+    Reader,
     ViewReader,
     every_row,
     listed_rows,
@@ -161,6 +162,28 @@ def form_of(source: Source) -> str | Promise:
                 return format_lazy(words, ", ".join(methods))
             return gettext_lazy("columns")
     return "entries()"
+
+
+def noting(reader: Reader[Any]) -> dict[str, list[bool]]:
+    """Let a reader note, by the names of its methods, which rows they give a value."""
+    noted: dict[str, list[bool]] = {}
+    # The source serves others as well, and a sitemap is made for one use.
+    asked = reader.source = copy.copy(reader.source)
+    if isinstance(reader, SitemapReader):
+        asked = reader.sitemap
+
+    def note(name: str, method: Callable[[Any], Any], row: Any) -> Any:
+        value = method(row)
+        noted.setdefault(name, []).append(value is not None)
+        return value
+
+    for name in (*FIELDS, "get_languages"):
+        method: Any = getattr(asked, name, None)
+        module = getattr(method, "__module__", None) or ""
+        is_own = module.partition(".")[0] not in ("django", "django_sitemaps_plus")
+        if is_own and is_method(method):
+            vars(asked)[name] = partial(note, name, method)
+    return noted
 
 
 def _line(source: Source, rewritten: ModelSource) -> str:
@@ -301,25 +324,6 @@ def _values(location: Any, url: str) -> dict[str, Any]:
         return {}
     fields = location.arguments.items()
     return {it: arguments[name] for name, it in fields if isinstance(it, str)}
-
-
-def where_it_leads(url: str, site: Site) -> str:
-    """Return what the project has at a URL of no row that a section knows."""
-    if site_at(url, site) is None:
-        words = _("It is not on %s, and sitemaps list nothing else.")
-        return words % site.origin
-    with surroundings(site):
-        try:
-            found = match_of(url) or ("", {})
-        except Resolver404:
-            found = None
-    if found is None:
-        return _("The site has no page at this address.")
-    words = _(
-        "A view of the site answers at this address, but no section has a row for it "
-        "(view %(view)s, %(values)s)."
-    )
-    return words % {"view": found[0], "values": found[1]}
 
 
 class _Rows(ModelSource):

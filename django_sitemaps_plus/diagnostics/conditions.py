@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Field, Lookup, Model, Q
 from django.db.models.functions import Now
 from django.db.models.lookups import IsNull
+from django.urls import Resolver404
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -21,12 +22,14 @@ from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.section import OpenSection
-from django_sitemaps_plus.sources import ModelSource
+from django_sitemaps_plus.sites import site_at
+from django_sitemaps_plus.sources import ModelSource, surroundings
 from django_sitemaps_plus.sources.conditions import Condition, is_present
 from django_sitemaps_plus.sources.reading import every_row
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.schedule import is_due
 
+from .advice import match_of
 from .problems import shortened
 from .requests import command_for, has_workers
 
@@ -235,3 +238,22 @@ def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
         return words if has_workers() else f"{words}: {command}"
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command
+
+
+def where_it_leads(url: str, site: Site) -> str:
+    """Return what the project has at a URL of no row that a section knows."""
+    if site_at(url, site) is None:
+        words = _("It is not on %s, and sitemaps list nothing else.")
+        return words % site.origin
+    with surroundings(site):
+        try:
+            found = match_of(url) or ("", {})
+        except Resolver404:
+            found = None
+    if found is None:
+        return _("The site has no page at this address.")
+    words = _(
+        "A view of the site answers at this address, but no section has a row for it "
+        "(view %(view)s, %(values)s)."
+    )
+    return words % {"view": found[0], "values": found[1]}

@@ -44,7 +44,7 @@ from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
 
-from .advice import form_of
+from .advice import form_of, noting
 from .answers import look, response_of
 from .problems import INCLUDED, problems_of, span
 from .status import SectionStatus, SiteStatus, read_dashboard, section_status
@@ -56,6 +56,7 @@ _INCLUDE = f"Put {INCLUDED} first in ROOT_URLCONF."
 _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
 _NETWORK = "Look at DNS, TLS and firewalls."
 _UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
+_SIGNED = ("their URLs are signed, and expire on pages that are kept", _UNSIGNED)
 _ROWS = "Mend the database and its migrations first."
 _SWEEP = "See that they run, and run_sitemaps --once from cron beside them."
 _SQLITE = (
@@ -81,6 +82,7 @@ class Finding:
 
 
 Findings = Iterator[Finding]
+Doubts = dict[str, tuple[str, str]]  # of parts of a section, each with its remedy
 
 
 def examine(*, is_online: bool = False) -> Findings:
@@ -175,40 +177,43 @@ def _sections(site: Site) -> Findings:
         if not problems:
             build = f", then run manage.py build_sitemaps {quoted}"
             remedy = f"Correct it{'' if status.always_live else build}."
-            ok, text, is_expiring = _first_rows(status, site)
+            ok, text, doubts = _first_rows(status, site)
             yield Finding(name, ok, text, remedy if ok is False else "")
-        if not problems and is_expiring:
-            text = "their URLs are signed, and expire on pages that are kept"
-            yield Finding(f"media of {status.section}", None, text, _UNSIGNED)
+            for part, doubt in doubts.items():
+                yield Finding(f"{part} of {status.section}", None, *doubt)
 
 
-def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, bool]:
-    """Return whether the first rows of a section can be listed, how, and if signed."""
+def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, Doubts]:
+    """Return whether the first rows of a section can be listed, how, and doubts."""
     section, tally = open_section(status.section, site), Tally(status.section, most=1)
+    doubts: Doubts = {}
     try:
         with section.reading():
             form = form_of(section.source)
             is_empty = next(section.reader.first_keys(1), None) is None
             if status.live and (plan := live_plan(section)) and not plan.ranges:
-                words = "it has too many rows to be served live (LIVE_MAX_ROWS)"
-                return False, words, False
+                return False, "too many rows to be served live (LIVE_MAX_ROWS)", doubts
             reader = section.reader
-            reader.max_entries = MAX_ENTRIES
-            signed = is_signed(next(iter(reader.chunks(EVERYTHING, tally)), ""))
+            reader.max_entries, given = MAX_ENTRIES, noting(reader)
+            if is_signed(next(iter(reader.chunks(EVERYTHING, tally)), "")):
+                doubts["media"] = _SIGNED
         has_page = not status.live or live_page(section.name, 1, None) is not None
     except (SitemapsPlusError, LimitExceededError) as error:
-        return False, str(error), False
+        return False, str(error), doubts
     if is_empty:
-        return None, f"{form}; no rows", False
+        return None, f"{form}; no rows", doubts
+    for name in [it for it in given if not any(given[it])]:
+        words = f"it returned None for each of the first {len(given[name])} rows"
+        doubts[f"{name}()"] = words, "See whether its code lacks a return."
     if not tally.entries or not has_page:
         words = f"{form}; {next(map(str, tally.left_out), 'nothing is listed')}"
-        return (None if has_page else False), words, signed
+        return (None if has_page else False), words, doubts
     if status.live:
         why = "always" if status.always_live else "not built, so it is"
-        return True, f"{form}; {why} served live", signed
+        return True, f"{form}; {why} served live", doubts
     entries = f"{status.entries:,} entr{pluralize(status.entries, 'y,ies')}"
     pages = f"{status.pages:,} page{pluralize(status.pages)}"
-    return True, f"{form}; {entries} on {pages}", signed
+    return True, f"{form}; {entries} on {pages}", doubts
 
 
 def _storage(site: Site) -> Findings:
@@ -347,9 +352,7 @@ def _robots(site: Site) -> Findings:
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
         ok = ok or None  # a web server may have one of its own
-    remedy = (
-        f"Set {sites.setting_name('ROBOTS')} = {{}}, or write into your own: {line}"
-    )
+    remedy = f"Set {sites.setting_name('ROBOTS')} = {{}}, or add to your own: {line}"
     yield Finding("robots.txt", ok, text, remedy)
 
 

@@ -35,8 +35,15 @@ from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.locating import locate, owners
 
-from .advice import as_model_source, forms_of, rows_at, where_it_leads
-from .conditions import answers_of_engines, delay_of, plainly, reasons_of, sees_all
+from .advice import as_model_source, forms_of, rows_at
+from .conditions import (
+    answers_of_engines,
+    delay_of,
+    plainly,
+    reasons_of,
+    sees_all,
+    where_it_leads,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

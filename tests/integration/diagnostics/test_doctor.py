@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.conf.urls.i18n import i18n_patterns
+from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.cache.backends.dummy import DummyCache
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
@@ -17,7 +18,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.urls import include, path, re_path
 
-from django_sitemaps_plus import tasks
+from django_sitemaps_plus import Source, ViewSource, tasks
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.doctor import Finding
 from django_sitemaps_plus.executors.base import get_executor
@@ -452,3 +453,57 @@ def test_urls_of_images_that_expire_are_named(sections, query, is_named):
     if is_named:
         assert found["media of signed"].ok is None
         assert found["media of signed"].remedy
+
+
+class Listed(Sitemap):
+    """Its rows have a URL of their own."""
+
+    def items(self) -> Any:
+        return Product.objects.all()
+
+    def priority(self, item: Any) -> None:  # type: ignore[override]
+        """Lack a return."""
+
+
+class Views(ViewSource):
+    views = ("home",)
+
+    def lastmod(self, view: Any) -> None:
+        """Lack a return."""
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        (limited(2, lastmod=lambda it, row: None), ["lastmod()"]),
+        (limited(2, location=lambda it, row: None), ["location()"]),
+        (limited(2, images=lambda it, row: None), ["images()"]),
+        (limited(2, images=lambda it, row: []), []),
+        (limited(2, priority=lambda it, row: row.popularity), []),
+        (Listed, ["priority()"]),
+        (GenericSitemap({"queryset": Product.objects.all()}), []),
+        (Views, ["lastmod()"]),
+    ],
+)
+def test_a_method_that_returns_nothing_for_all_rows_is_named(sections, source, named):
+    """Its code may lack a return; a method of Django does not."""
+    Product.objects.filter(pk=1).update(popularity=0.5)
+    sections.register("new", source)
+    found = examined()
+    doubted = [name for name in found if name.endswith(" of new")]
+    assert doubted == [f"{name} of new" for name in named]
+    assert all(found[it].ok is None and found[it].remedy for it in doubted)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        limited(2, get_queryset=lambda it: None),
+        type("Lacking", (Listed,), {"items": lambda it: None}),
+        type("Entries", (Source,), {"entries": lambda it, origin: None}),
+    ],
+)
+def test_what_lists_nothing_for_want_of_a_return_is_named(sections, source):
+    sections.register("new", source)
+    found = examined()["section new"]
+    assert (found.ok, "lack a return?" in found.text) == (False, True)
