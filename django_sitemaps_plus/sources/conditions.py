@@ -287,7 +287,8 @@ def is_present(moment: Any) -> bool:
     if isinstance(moment, datetime):
         is_alike = timezone.is_aware(moment) == timezone.is_aware(now)
         return is_alike and abs(moment - now) < PRESENT
-    today = now.date() if timezone.is_naive(now) else timezone.localdate(now)
+    zone = timezone.get_default_timezone()  # as sources are read
+    today = now.date() if timezone.is_naive(now) else timezone.localdate(now, zone)
     return isinstance(moment, date) and moment == today
 
 

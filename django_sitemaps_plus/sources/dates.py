@@ -120,7 +120,7 @@ def as_stored(moment: datetime) -> datetime:
     """Return a moment as the models of this project hold it."""
     if settings.USE_TZ:
         return moment
-    # While pages are rendered the current time zone is another.
+    # A request may have activated another time zone.
     return timezone.make_naive(moment, timezone.get_default_timezone())
 
 

@@ -451,6 +451,35 @@ class TestMoments:
             listed.append(len(crawl()["/sitemap-events-2.xml"]))
         assert listed == [2, 3]
 
+    @pytest.mark.parametrize(
+        ("rows", "name"),
+        [
+            (Place.objects, "seen_on"),
+            (Event.objects, "starts_at__date"),
+            (Event.objects.annotate(day=functions.TruncDate("starts_at")), "day"),
+        ],
+    )
+    def test_a_day_begins_at_midnight_where_the_site_is(
+        self, clock, publish, settings, rows, name
+    ):
+        """Thirteen hours before that of UTC, as in the views of the site."""
+        if name != "seen_on" and connection.vendor == "mysql":
+            pytest.skip("this server may have no tables of time zones")
+        settings.TIME_ZONE = "Pacific/Auckland"
+
+        def until_today(self: Any) -> Any:
+            return rows.filter(**{f"{name}__lte": timezone.localdate()})
+
+        Place.objects.create(slug="a", seen_on=date(2026, 3, 3))
+        Event.objects.create(slug="a", starts_at=NOW + 30 * HOUR)
+        given = {"model": rows.model, "get_queryset": until_today}
+        section, listed = publish(type("Daily", (PlaceSource,), given)), []
+        for hours in (22, 24):
+            clock.time = NOW + hours * HOUR
+            build()
+            listed.append(page_of(section, 1).entries)
+        assert listed == [0, 1]
+
     def test_a_constant_never_moves(self, clock, publish_events):
         later = NOW + 25 * HOUR
         section = publish_events(lambda now: Event.objects.filter(starts_at__lte=later))

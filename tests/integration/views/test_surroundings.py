@@ -88,11 +88,11 @@ def served(client: Any, **options: Any) -> dict[str, bytes]:
 
 
 def test_the_surroundings_are_those_of_the_settings(registered, client):
-    """Default language, UTC and ROOT_URLCONF; a command has others too."""
+    """Default language, TIME_ZONE and ROOT_URLCONF; a command has others too."""
     expected = served(client)
     url = "https://example.com/de/products/product-00000/"
     assert locs(expected[PATHS[1]])[0] == url
-    assert locs(expected[PATHS[2]])[0] == f"{url}?de&UTC"
+    assert locs(expected[PATHS[2]])[0] == f"{url}?de&Europe-Berlin"
     with translation.override("fr"), timezone.override("Asia/Tokyo"):
         build_fully()
     for path in PATHS[1:]:

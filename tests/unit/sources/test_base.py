@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, date
+from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -234,7 +234,8 @@ def test_surroundings_come_from_settings_and_site(settings):
     before = current()
     assert before[0] == "fr"
     with surroundings(PREFIXED):
-        assert current() == ("en", UTC, settings.ROOT_URLCONF, "/app/")
+        zone = ZoneInfo(settings.TIME_ZONE)
+        assert current() == ("en", zone, settings.ROOT_URLCONF, "/app/")
         assert reverse("about") == "/app/about/"
     assert current() == before
     with pytest.raises(ZeroDivisionError), surroundings(PREFIXED):
