@@ -164,7 +164,7 @@ def _problem(name: str, kind: str, value: Any) -> str:
         case _, "notify_retry_seconds":
             is_right, form = is_number and value > 0, "a number above 0"
         case "float", _:
-            is_right, form = is_number and value >= 0, "a number, 0 or more"
+            is_right, form = is_number and 0 <= value <= 1, "a share, from 0 to 1"
         case _, "scheme" if isinstance(value, str):
             is_right, form = value in ("http", "https"), "'http' or 'https'"
         case "str", _:

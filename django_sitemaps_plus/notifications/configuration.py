@@ -169,7 +169,8 @@ def _instance(where: str, kind: type[Engine], options: Any) -> Engine:
         is_lack = True
         expected.bind(**options)
     except (TypeError, ValueError) as error:  # it names options, and no values
-        hints = [suggest(str(name), known) for name in options if name not in known]
+        names = [str(name).lower() for name in options if name not in known]
+        hints = [*filter(None, [suggest(name, known) for name in names])]
         takes = f"{kind.__name__} takes {', '.join(known) or 'none'}."
         words = " ".join([f"{where}: OPTIONS: {error}.", *hints[:1], takes])
         raise EngineFault(words, kind, is_lack=is_lack) from None

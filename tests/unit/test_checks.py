@@ -83,6 +83,8 @@ class TestSettings:
             ({**BASE, "NOTIFY": "yes"}, ["E002"]),
             ({**BASE, "NOTIFY_RETRY_SECONDS": 0}, ["E002"]),
             ({**BASE, "NOTIFY_RETRY_SECONDS": 0.5}, []),
+            ({**BASE, "SHRINK_GUARD": 50, "MAX_BAD_ROWS": True}, ["E002", "E002"]),
+            ({**BASE, "SHRINK_GUARD": 1}, []),
             ({"BASE_URL": "shop.example"}, ["E002"]),
             ({"BASE_URL": "https://shop.example/sitemap.xml"}, ["E002"]),
             ({}, ["E003"]),
@@ -260,6 +262,10 @@ class TestSites:
         configure(SITES=SITES, LANGUAGE_ORIGINS={"de": "https://de.example"})
         assert ids(check_sites()) == ["E061"]
         assert "de.example" in words(check_sites())
+
+    def test_the_closest_key_is_proposed(self, configure):
+        configure(SITES={"shop": {"BASE_URL": SHOP, "ROBOT": {}}})
+        assert "'ROBOTS'" in words(check_sites())
 
     @pytest.mark.parametrize(
         ("sites", "given", "hint"),
@@ -718,6 +724,7 @@ FORM = "{'indexnow': {'BACKEND': 'django_sitemaps_plus.notifications.IndexNow', 
             {"one": engine("IndexNow", api_key=KEY)},
             "'api_key'. Did you mean 'key'? IndexNow takes key, endpoint.",
         ),
+        ({"one": engine("IndexNow", KEY=KEY)}, "'KEY'. Did you mean 'key'? IndexNow"),
         ({"bing": engine("IndexNow")}, "'key' of IndexNow must be 8 to 128 of"),
         *[
             ({"one": {"BACKEND": it}}, f"Did you mean '{BACKENDS}.IndexNow'?")
