@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.servers.postgresql import start_postgresql
 from tests.support.servers.programs import Program, place, wait_until
 
 from .documented import ROOT, Follower, environment
@@ -41,6 +43,58 @@ urlpatterns = [
     path("contact/", HttpResponse, name="contact"),
     path("products/<slug:slug>/", HttpResponse, name="product-detail"),
 ]
+"""
+
+SHOP_SITEMAPS = """
+from django_sitemaps_plus import ModelSource, Route, register
+
+from .models import Product
+
+
+@register("products")
+class ProductSource(ModelSource):
+    model = Product
+    location = Route("product-detail", slug="slug")
+"""
+
+SHOP_MAPS = """
+from django.contrib.sitemaps import Sitemap
+
+from .models import Product
+
+
+class ProductSitemap(Sitemap):
+    def items(self):
+        return Product.objects.order_by("pk")
+
+    def location(self, product):
+        return f"/{product.slug}"
+"""
+
+SHOP_SETTINGS = """
+INSTALLED_APPS += ["django_sitemaps_plus"]
+MEDIA_ROOT, MEDIA_URL = BASE_DIR / "media", "/media/"
+SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
+"""
+
+#: A command that runs a statement in a database.
+SQL = """python -c "
+import psycopg
+psycopg.connect('dbname={0}', autocommit=True).execute('{1}')
+"
+"""
+
+#: The fourth step of leaving.
+LEFT = 'INSTALLED_APPS.remove("django_sitemaps_plus")\ndel SITEMAPS_PLUS'
+
+#: Prints the entry of the former app's page, and where that page leads.
+ASK = """
+import re
+from django.test import Client
+client = Client(SERVER_NAME='localhost')
+former = client.get('/sitemap-products-1.xml')
+text = client.get(former['Location']).text
+print(re.search('<loc>.*?</loc>', text)[0], former['Location'], sep='\\n')
 """
 
 
@@ -88,26 +142,111 @@ def test_the_demo_in_the_readme_is_what_happens(
     assert "\n".join(follower.follow(text)) == ""
 
 
-def test_the_quickstart_of_the_readme_works(tmp_path: Path, port: int):
-    """In a shop that is there already: its commands succeed, and its page is right."""
+@pytest.fixture
+def shop(tmp_path: Path, port: int) -> Follower:
+    """Have a shop without sitemaps, and follow guides there."""
     directory = tmp_path / "shop"
     directory.mkdir()
     follower = Follower(directory, environment(tmp_path), port, INSTALLATION)
     follower.run("django-admin startproject shop .")
     (directory / "shop" / "models.py").write_text(SHOP_MODELS)
     (directory / "shop" / "urls.py").write_text(SHOP_URLS)
-    with (directory / "shop" / "settings.py").open("a") as settings:
-        settings.write('INSTALLED_APPS += ["shop"]\n')
+    add(follower, "settings", 'INSTALLED_APPS += ["shop"]')
     follower.run("python manage.py makemigrations shop")
+    return follower
+
+
+def add(follower: Follower, name: str, text: str) -> None:
+    with (follower.directory / "shop" / f"{name}.py").open("a") as file:
+        file.write(f"{text}\n")
+
+
+def guide(name: str) -> tuple[str, list[str], list[str]]:
+    """Return the text of a guide, its code and its commands."""
+    text = (ROOT / "docs" / "how-to" / f"{name}.md").read_text()
+    code = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return text, code, re.findall(r"^\$ (.*)", text, re.MULTILINE)
+
+
+def build(follower: Follower, words: str = "") -> str:
+    """Make the tables, a product and its section; return what the build says."""
+    code = "from shop.models import Product; Product.objects.create(slug='lamp')"
+    names = ("migrate -v 0", f'shell -v 0 -c "{code}"', "build_sitemaps")
+    return follower.run(" && ".join(f"{words} python manage.py {it}" for it in names))
+
+
+@pytest.fixture
+def listed(shop: Follower) -> Follower:
+    """Have a shop whose products are listed."""
+    add(shop, "sitemaps", SHOP_SITEMAPS)
+    add(shop, "settings", SHOP_SETTINGS)
+    add(shop, "urls", 'urlpatterns += [path("", include("django_sitemaps_plus.urls"))]')
+    return shop
+
+
+def test_a_project_that_leaves_keeps_nothing(listed: Follower):
+    """Neither tables nor files or rights; a former page leads to its section."""
+    build(listed)
+    (listed.directory / "shop" / "sitemaps.py").unlink()
+    add(listed, "maps", SHOP_MAPS)
+    add(listed, "settings", 'INSTALLED_APPS += ["django.contrib.sitemaps"]')
+    _, (urls, settings), (unapply, delete, tidy) = guide("leave")
+    (listed.directory / "shop" / "urls.py").write_text(urls)
+    add(listed, "settings", settings)
+    assert "sitemaps_plus.0001_initial... OK" in listed.run(unapply)
+    listed.run(delete)
+    add(listed, "settings", LEFT)
+    assert "sitemaps_plus.section" in listed.run(f"echo yes | {tidy}")
+    said = listed.run(f'python manage.py shell -v 0 -c "{ASK}"')
+    assert said == "<loc>http://localhost/lamp</loc>\n/sitemap-products.xml\n"
+    assert "no issues" in listed.run("python manage.py check")
+
+
+def test_a_copy_is_refused_until_it_takes_over(listed: Follower):
+    """Its files are apart, and those that are lost come back."""
+    text, (settings, *_), commands = guide("staging-copies-and-restore")
+    export, refused, take_over, _, again, *_ = commands
+    add(listed, "settings", settings)
+    build(listed)
+    [shown] = re.findall("^CommandError.*", text, re.MULTILINE)
+    assert shown in listed.run(f"{export}\n{refused} || true")
+    media = listed.directory / "media"
+    [own] = media.rglob("*/products/*/*.gz")
+    listed.run(f"{export}\n{take_over}")
+    [page] = media.rglob("copy-*/products/*/*.gz")
+    assert b"//staging.shop.example/" in gzip.decompress(page.read_bytes())
+    page.unlink()
+    listed.run(f"{export}\n{again}")
+    assert len([*media.rglob("copy-*/products/*/*.gz")]) == 1
+    assert own.exists()
+
+
+def test_a_schema_for_each_tenant(listed: Follower):
+    """They share a storage, and each has its own pages."""
+    _, [settings], _ = guide("serve-tenants")
+    add(listed, "settings", settings)
+    with start_postgresql() as server:
+        words = f"PGUSER=postgres PGHOST={server.settings['HOST']}"
+        listed.run(f"{words} {SQL.format('postgres', 'CREATE DATABASE shop')}")
+        for tenant in ("red", "blue"):
+            listed.run(f"{words} {SQL.format('shop', f'CREATE SCHEMA {tenant}')}")
+            build(listed, f"{words} TENANT={tenant}")
+    pages = (listed.directory / "media").rglob("*/products/*/*.gz")
+    texts = "".join([gzip.decompress(it.read_bytes()).decode() for it in pages])
+    assert sorted(re.findall("<loc>https://(.+?)[.]", texts)) == ["blue", "red"]
+
+
+def test_the_quickstart_of_the_readme_works(shop: Follower):
+    """In a shop that is there already: its commands succeed, and its page is right."""
     _, _, text = (ROOT / "README.md").read_text().partition("## Quickstart")
     text, _, _ = text.partition("## Try it here")
     for name in ("settings.py", "urls.py"):
         text = text.replace(f"# {name}", f"# shop/{name}")
     text = text.replace("run_sitemaps\n", "run_sitemaps --once\n")  # it would stay
-    _, checked, built = follower.follow(text)  # README does not show their outputs
+    _, checked, built = shop.follow(text)  # README does not show their outputs
     assert "System check identified no issues (0 silenced)." in checked
     assert "pages: 1 page rendered, 1 changed" in built
-    page = follower.run("gunzip -c media/sitemaps/public/sitemap-pages-1.xml.gz")
+    page = shop.run("gunzip -c media/sitemaps/public/sitemap-pages-1.xml.gz")
     assert "<loc>https://shop.example/about/</loc>" in page
 
 

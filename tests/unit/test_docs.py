@@ -438,6 +438,15 @@ def drawn() -> dict[str, str]:
     return parents
 
 
+def test_the_guide_to_upgrading_names_what_is_supported():
+    """The versions of its table are those of the package's classifiers."""
+    metadata = (TOP / "pyproject.toml").read_text()
+    named = re.findall(r':: (?:Django|Python) :: (\d\.\d+)"', metadata)
+    text = (DOCS / "how-to" / "upgrade.md").read_text()
+    _, _, table = text.partition("## Django and Python")
+    assert set(re.findall(r"\d\.\d+", table)) == set(named)
+
+
 def test_the_tree_is_drawn_as_it_is():
     assert drawn() == {error.__name__: error.__mro__[1].__name__ for error in ERRORS}
     assert all(issubclass(error, SitemapsPlusError) for error in ERRORS)
