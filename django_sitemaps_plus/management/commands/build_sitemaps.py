@@ -69,7 +69,7 @@ _MISSING = (
 #: Why a section was not built.
 _LEFT = (
     "Section {0!r} is left to processes with another version of the project, which "
-    "built it of late. This one takes it over once they have not built it for "
+    "built it recently. This one takes it over once they have not built it for "
     "DEPLOY_SECONDS; or now, by build_sitemaps {1} --full"
 )
 
