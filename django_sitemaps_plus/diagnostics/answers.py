@@ -10,22 +10,32 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from io import BytesIO
-from threading import Thread, get_ident
+from threading import Thread
 from time import monotonic
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from django.conf import settings
 from django.core.cache import caches
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.core.handlers.base import BaseHandler
+from django.core.handlers.exception import handle_uncaught_exception
 from django.core.handlers.wsgi import WSGIRequest
-from django.core.signals import got_request_exception
 from django.db import Error, connections, transaction
-from django.urls import NoReverseMatch, Resolver404, resolve, set_script_prefix
+from django.http import Http404
+from django.urls import (
+    NoReverseMatch,
+    Resolver404,
+    get_resolver,
+    get_urlconf,
+    resolve,
+    set_script_prefix,
+)
 from django.utils import timezone
 
 from django_sitemaps_plus.cache import first_to
@@ -59,7 +69,12 @@ _CLIENT = "192.0.2.1"
 
 _PORTS = {"http": 80, "https": 443}
 
-_asking: set[int] = set()  # threads whose requests are logged nowhere
+# Errors that are answers; all others are a 500.
+_STATUS: dict[Any, int] = {Http404: 404, PermissionDenied: 403}
+_STATUS |= {(BadRequest, SuspiciousOperation): 400}
+
+# Whether a view is asked by us: what it logs is logged nowhere.
+_is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
 
 _looks: dict[str, _Look] = {}  # the last by the name of the site
 
@@ -279,8 +294,8 @@ def response_of(url: str, site: Site) -> Any:
 def ask(url: str, site: Site, **headers: str) -> Any:
     """Return the response of the project to a GET for a URL of a site.
 
-    Nothing is logged of it, and it stays open: to close it would send the signal
-    ``request_finished``. Its attribute ``error`` is what a view raised, or None,
+    No signal is sent and nothing logged of it, and it stays open: to close it would
+    send ``request_finished``. Its attribute ``error`` is what was raised, or None,
     ``fault`` says why there is no sitemap, and ``match`` is of the URLconf, or None.
     """
     parts, prefix = urlsplit(url), _as_wsgi(site.script_prefix.encode())
@@ -307,14 +322,8 @@ def ask(url: str, site: Site, **headers: str) -> Any:
     )
     if settings.DEBUG:  # BASE_URL may be that of production, which is not allowed
         request.get_host = lambda: parts.netloc
-    errors: list[BaseException | None] = [None]
-
-    def note(**signal: Any) -> None:
-        if signal["request"] is request:
-            errors.append(sys.exc_info()[1])
-
-    got_request_exception.connect(note)
-    _asking.add(get_ident())
+    request.error = None
+    token = _is_asking.set(True)
     try:
         with surroundings(site), in_force(None):  # the host chooses the site
             set_script_prefix(site.script_prefix)
@@ -323,17 +332,55 @@ def ask(url: str, site: Site, **headers: str) -> Any:
             with suppress(Resolver404):  # a cache may have answered before
                 match = match or resolve(request.path_info)
     finally:
-        _asking.discard(get_ident())
-        got_request_exception.disconnect(note)
-    response.error, response.match = errors[-1], match
+        _is_asking.reset(token)
+    response.error, response.match = request.error, match
     fault = "" if response.error is None else in_one_line(response.error)
     response.fault = getattr(response, "fault", fault)
     return response
 
 
+class _Handler(BaseHandler):
+    """Answers as Django does, but tells nobody: errors send no signal, and no log."""
+
+    def adapt_method_mode(
+        self, is_async: bool, method: Any, *mode: Any, **names: Any
+    ) -> Any:
+        """Adapt what Django calls; a middleware or view instead of its wrapper."""
+        adapt = super().adapt_method_mode
+        if not mode:  # a hook of a middleware
+            return adapt(is_async, method)
+        get_response = adapt(False, method.__wrapped__, *mode)
+
+        def inner(request: Any) -> Any:
+            try:
+                response: Any = get_response(request)
+            except Exception as error:  # noqa: BLE001 - whatever the project raises
+                response = _response_for(error, request)
+            response._has_been_logged = True
+            return response
+
+        return adapt(is_async, inner, False)
+
+
+def _response_for(error: Exception, request: Any) -> Any:
+    """Return what Django answers for an error; 500 where its view fails as well."""
+    resolver: Any = get_resolver(get_urlconf())
+    try:
+        codes = [code for kind, code in _STATUS.items() if isinstance(error, kind)]
+        if not codes:
+            raise error
+        view = resolver.resolve_error_handler(codes[0])
+        response: Any = view(request, exception=error)
+    except Exception as fault:  # noqa: BLE001 - whatever the project raises
+        request.error = fault
+        raised: Any = sys.exc_info()
+        response = handle_uncaught_exception(request, resolver, raised)
+    return response if getattr(response, "is_rendered", True) else response.render()
+
+
 @lru_cache(1)
 def _handler(middleware: tuple[str, ...]) -> BaseHandler:
-    handler = BaseHandler()
+    handler = _Handler()
     handler.load_middleware()
     return handler
 
@@ -344,15 +391,9 @@ def _as_wsgi(path: bytes) -> str:
 
 def _is_logged(record: logging.LogRecord) -> bool:
     # The hint that changes wait is given once in a process.
-    is_hint = getattr(record, "action", "") == "changes_wait"
-    return is_hint or record.thread not in _asking
+    return getattr(record, "action", "") == "changes_wait" or not _is_asking.get()
 
 
 # A bad answer is logged as an error, and may be mailed: here that is each minute.
-_LOGGERS = (
-    "django.request",
-    "django.security.DisallowedHost",
-    "django_sitemaps_plus.views.sitemaps",
-)
-for _name in _LOGGERS:
-    logging.getLogger(_name).addFilter(_is_logged)
+for _name in ("views.sitemaps", "serving.live"):
+    logging.getLogger(f"django_sitemaps_plus.{_name}").addFilter(_is_logged)

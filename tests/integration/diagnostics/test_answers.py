@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import timedelta
 from time import monotonic
@@ -12,12 +14,21 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.core.signals import request_finished, request_started
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.signals import (
+    got_request_exception,
+    request_finished,
+    request_started,
+)
 from django.db import connection, transaction
 from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
 from django.test import Client
-from django.urls import include, path, reverse
+from django.urls import clear_url_caches, include, path, reverse
 from django.utils import timezone
+from django.utils.decorators import async_only_middleware
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import get_language, override
 
 from django_sitemaps_plus.building.build import build
@@ -41,6 +52,37 @@ answer_of_project: Any = None
 def view(request: Any) -> HttpResponse:
     """Answer as a test says."""
     return answer_of_project(request)
+
+
+def fail(error: Exception) -> Any:
+    """Raise an error of the project."""
+    raise error
+
+
+def raising(get_response: Any) -> Any:
+    """Return a middleware that fails."""
+    return lambda request: fail(RuntimeError("its service is away"))
+
+
+@async_only_middleware
+def raising_async(get_response: Any) -> Any:
+    """Return the same for servers of ASGI."""
+
+    async def call(request: Any) -> Any:
+        await get_response(request)
+        fail(RuntimeError("its service is away"))
+
+    return call
+
+
+class Hooks(MiddlewareMixin):
+    """A middleware that is called beside the chain, and answers nothing itself."""
+
+    def process_view(self, request: Any, *view: Any) -> None:
+        """Let the view answer."""
+
+    def process_exception(self, request: Any, error: Exception) -> None:
+        """Let Django answer."""
 
 
 urlpatterns = [
@@ -67,6 +109,22 @@ def project(settings: Any, monkeypatch: Any) -> Any:
         settings.ROOT_URLCONF = __name__
 
     return project
+
+
+@pytest.fixture
+def told() -> Iterator[list[Any]]:
+    """Return the signals that are sent of requests."""
+    seen: list[Any] = []
+
+    def note(signal: Any, **kwargs: Any) -> None:
+        seen.append(signal)
+
+    signals = (got_request_exception, request_started, request_finished)
+    for signal in signals:
+        signal.connect(note)
+    yield seen
+    for signal in signals:
+        signal.disconnect(note)
 
 
 def status() -> SiteStatus:
@@ -249,32 +307,57 @@ class TestLooks:
         [problem] = problems_of(status())
         assert "no_module" in problem.message
 
-    def test_nobody_is_told_of_a_request(self, client):
-        """The signals of requests would close the connections of the caller."""
-        seen: list[Any] = []
+    @pytest.mark.parametrize(
+        ("answer", "status"),
+        [
+            (None, 200),
+            (lambda _: 1 / 0, 500),
+            (lambda _: HttpResponse(status=503), 503),
+            (lambda _: get_object_or_404(User, pk=0), 404),
+            (lambda _: fail(PermissionDenied("no")), 403),
+            (lambda _: fail(SuspiciousOperation("odd")), 400),
+            (lambda _: TemplateResponse(None, "no_such.html"), 500),
+        ],
+    )
+    @pytest.mark.parametrize("middleware", ["", "raising", "raising_async", "Hooks"])
+    def test_nobody_is_told_of_a_look(
+        self, project, settings, caplog, told, answer, status, middleware
+    ):
+        """Whoever mails errors, or counts requests, would do so each minute.
 
-        def note(signal: Any, **kwargs: Any) -> None:
-            seen.append(signal)
+        The signals of requests would close the connections of the caller.
+        """
+        if answer:
+            project(answer)
+        if middleware:
+            settings.MIDDLEWARE = [f"{__name__}.{middleware}", *settings.MIDDLEWARE]
+            status = 500 if middleware.startswith("raising") else status
+        assert look().status == status
+        assert told == []
+        assert [it.name for it in caplog.records] == []
 
-        for signal in (request_started, request_finished):
-            signal.connect(note, weak=False, dispatch_uid="seen")
-        try:
-            assert look().status == 200
-        finally:
-            for signal in (request_started, request_finished):
-                signal.disconnect(dispatch_uid="seen")
-        assert seen == []
-
-    def test_nothing_is_logged(self, project, settings, caplog):
-        """Django mails such errors: each minute of an outage would be a mail."""
-        project(lambda _: 1 / 0)
-        assert look().status == 500
+    def test_the_errors_of_others_are_told(self, project, settings, caplog, told):
         settings.ALLOWED_HOSTS = ["other.example"]
         assert look().status == 400
         assert [it.name for it in caplog.records] == []
+        project(lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             Client(headers={"host": "other.example"}).get("/sitemap.xml")
+        assert got_request_exception in told
         assert "django.request" in [it.name for it in caplog.records]
+
+    @pytest.mark.parametrize(
+        ("page", "status"), [("handler404", 500), ("handler500", 0)]
+    )
+    def test_an_error_page_may_fail_as_well(
+        self, project, monkeypatch, told, page, status
+    ):
+        project(lambda _: get_object_or_404(User, pk=0) if status else 1 / 0)
+        broken = lambda request, exception=None: 1 / 0  # noqa: E731
+        monkeypatch.setattr(sys.modules[__name__], page, broken, raising=False)
+        clear_url_caches()
+        assert look().status == status
+        assert told == []
 
     def test_the_caller_does_not_count(self, project, settings, configure):
         """Its language, site and transaction: the thread is another."""
