@@ -82,7 +82,7 @@ def health(request: HttpRequest) -> HttpResponse:
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise BadRequest("max_age is not a number of seconds")
     max_age = LATE if text is None else int(text)
-    answers = look_now_and_then("health", *sites)
+    answers = look_now_and_then(*sites)
     ids, words, are_known, is_well = list[str](), list[str](), True, True
     for status in read_dashboard(sites):
         status.answer = answers.get(status.site.name, status.answer)

@@ -27,6 +27,7 @@ from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import handle_uncaught_exception
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import Error, connections, transaction
+from django.db.models import Q
 from django.http import Http404
 from django.urls import (
     NoReverseMatch,
@@ -38,12 +39,12 @@ from django.urls import (
 )
 from django.utils import timezone
 
-from django_sitemaps_plus.cache import first_to
-from django_sitemaps_plus.conf import Site, in_force, until_settings_change
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.models import INDEX, Section
 from django_sitemaps_plus.models.base import contained
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sites import get_site
@@ -52,8 +53,8 @@ from django_sitemaps_plus.sources import surroundings
 #: How long an answer counts.
 KNOWN = timedelta(minutes=5)
 
-#: Seconds between two looks that nobody has asked for.
-INTERVAL = 60.0
+#: How long ago a look was that nobody has asked for, before the next one.
+INTERVAL = timedelta(seconds=60)
 
 #: Seconds for which answers are waited for, those of all sites together.
 PATIENCE = 10.0
@@ -191,25 +192,26 @@ def _rolled_back() -> Iterator[None]:
             transaction.set_rollback(True, using=alias)
 
 
-def look_now_and_then(whose: str, *sites: Site) -> dict[str, Answer]:
-    """Look at those of sites that were not looked at for a minute, for one purpose.
+def look_now_and_then(*sites: Site) -> dict[str, Answer]:
+    """Look at those of sites at which no process has looked for a minute.
 
     Not inside a transaction, which is the work of others.
     """
     if _is_in_transaction():
         return {}
-    now, last, due = monotonic(), _looked_at(), list[Site]()
-    for site in sites:
-        key = f"answers:{whose}:{site.name}"
-        if now - last.get(key, -INTERVAL) >= INTERVAL:
-            last[key] = now  # the cache may be away, or that of one process
-            due += [site] if first_to(key, int(INTERVAL)) else []
+    lately, due = Q(asked_at__gt=Now() - INTERVAL), list[Site]()
+    with suppress(Error), contained():  # whoever reads the rows says what is wrong
+        rows = Section.objects.filter(lately, name=INDEX)
+        asked = set(rows.values_list("site", flat=True))
+        for site in [it for it in sites if it.name not in asked]:
+            if Section.objects.note_of_index(site.name, ~lately, asked_at=Now()):
+                due.append(site)
     return look(*due)
 
 
 def look_after_build(**kwargs: Any) -> None:
     """Look, as a receiver of ``build_finished``: what was published changes answers."""
-    look_now_and_then("build", get_site())
+    look_now_and_then(get_site())
 
 
 def stored_answer(kept: dict[str, Any] | None, site: Site) -> Answer | None:
@@ -223,11 +225,6 @@ def stored_answer(kept: dict[str, Any] | None, site: Site) -> Answer | None:
         if is_of_site and timezone.is_aware(answer.looked_at) == settings.USE_TZ:
             return answer
     return None
-
-
-@until_settings_change
-def _looked_at() -> dict[str, float]:
-    return {}
 
 
 def _is_in_transaction() -> bool:

@@ -312,6 +312,7 @@ class Migration(migrations.Migration):
                 ("findings", models.JSONField(null=True)),
                 ("audit_asked_at", models.DateTimeField(null=True)),
                 ("answer", models.JSONField(null=True)),
+                ("asked_at", models.DateTimeField(null=True)),
                 ("pruned_at", models.DateTimeField(null=True)),
             ],
             options={

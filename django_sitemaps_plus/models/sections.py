@@ -75,12 +75,12 @@ class SectionQuerySet(RowQuerySet["Section"]):
         numbers = [total or 0 for total in totals]
         self.filter(pk=section).update(**dict(zip(TOTALS, numbers, strict=True)))
 
-    def note_of_index(self, site: str, **values: Any) -> None:
-        """Keep what was found out about a site, with its index."""
+    def note_of_index(self, site: str, *which: Q, **values: Any) -> int:
+        """Keep what was found out about a site, with its index; return how many are."""
         # The row gets no origin: the next build says which one this database has.
         given = {"defaults": {"next_number": 0}}
         row, _ = self.get_or_create(site=site, name=INDEX, **given)
-        self.filter(pk=row.pk).update(**values)
+        return self.filter(*which, pk=row.pk).update(**values)
 
     @retried
     def note_fault(self, name: str, error: str) -> None:
@@ -298,6 +298,8 @@ class Section(Row):
     audit_asked_at = models.DateTimeField(null=True)
     #: The last answer of Django for the index of the site, and when; likewise.
     answer = models.JSONField(null=True)
+    #: When a build or a monitor last had Django asked; likewise.
+    asked_at = models.DateTimeField(null=True)
     #: When the site was last pruned, with no failure; likewise.
     pruned_at = models.DateTimeField(null=True)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import (
     got_request_exception,
@@ -88,6 +87,7 @@ class Hooks(MiddlewareMixin):
 urlpatterns = [
     path("sitemap.xml", view),
     path("", include("django_sitemaps_plus.urls")),
+    path("monitoring/", include("django_sitemaps_plus.monitoring_urls")),
 ]
 
 
@@ -150,8 +150,7 @@ def look() -> answers.Answer:
 
 def later() -> None:
     """Let the next look be due."""
-    cache.clear()
-    answers._looked_at().clear()
+    Section.objects.update(asked_at=None)
 
 
 def age_answer(**ago: int) -> None:
@@ -458,6 +457,28 @@ class TestWhoAsks:
         later()
         health()
         assert status().answer.looked_at > first.looked_at
+
+    @pytest.mark.database
+    def test_one_of_all_processes_does(self, project):
+        """Also while the first look takes long, and after one that fails."""
+        asked: list[Any] = []
+
+        def answer(request: Any) -> HttpResponse:
+            asked.append(health())  # another process, meanwhile
+            raise RuntimeError("its service is away")
+
+        project(answer)
+        assert health() == (503, "problem")
+        answers.look_after_build()
+        assert health() == (503, "problem")
+        assert asked == [(200, "unknown")]
+        Section.objects.update(asked_at=timezone.now() - timedelta(seconds=61))
+        health()
+        assert len(asked) == 2
+
+    def test_a_database_that_takes_no_write_leaves_it_unknown(self):
+        with fail_queries(writes_to("sitemaps_plus_section")):
+            assert health() == (200, "unknown")
 
     @pytest.mark.database
     def test_where_it_cannot_the_state_is_unknown(self, sections):
