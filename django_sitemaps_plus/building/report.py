@@ -99,12 +99,13 @@ class BuildReport:
         for section in self.sections:
             name = section.section
             if section.hold_reason:
-                problems.append(f"{name} is held: {section.hold_reason}")
+                words = f"{name}: it waits for your approval: {section.hold_reason}"
+                problems.append(words)
             elif section.skipped and not section.entries:
                 problems.append(
-                    f"{name} lists none of its {section.skipped:,} rows, since each is "
-                    f"left out. Run build_sitemaps {quote(name)} --full, which names "
-                    "them, and fix the source"
+                    f"{name}: it lists none of its {section.skipped:,} rows: each is "
+                    f"left out. Run build_sitemaps {quote(name)} --full, which "
+                    "names them, and fix the source"
                 )
             problems += [f"{name}: {error}" for error in section.errors]
             if section.unplanned and not section.is_left:

@@ -180,7 +180,7 @@ def _sections(site: Site) -> Findings:
             ok, text, doubts = _first_rows(status, site)
             yield Finding(name, ok, text, remedy if ok is False else "")
             for part, doubt in doubts.items():
-                yield Finding(f"{part} of {status.section}", None, *doubt)
+                yield Finding(f"{name} ({part})", None, *doubt)
 
 
 def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, Doubts]:
@@ -300,7 +300,7 @@ def _builds(site: Site) -> Findings:
     problems = [it for it in problems_of(status) if it.id in ids]
     for it in problems:
         ok = _mild(False) if it.id == "section_overdue" else False
-        yield Finding("builds", ok, f"{it.subject}: {it.message}", it.cure)
+        yield Finding(f"builds {it.subject}", ok, it.message, it.cure)
     if not any(it.registered and not it.live for it in status.sections):
         yield Finding("builds", None, "none, so all is served live")
     elif not problems:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from logging import StreamHandler
+from shlex import quote
 from typing import Any
 
 from django.core.management.base import OutputWrapper
@@ -24,6 +26,9 @@ try:
     from rich import progress as rich_progress
 except ImportError:  # the extra `cli` is not installed
     rich_progress = None  # type: ignore[assignment]
+
+#: Subjects of one kind of problems that are named.
+MAX_NAMES = 3
 
 #: Actions of the records that the report of a build repeats.
 _REPORTED = {
@@ -87,19 +92,41 @@ def left_out(counted: SectionReport | Tally) -> str:
     )
 
 
-def one_a_kind(problems: Iterable[str]) -> list[str]:
-    """Return one line of those that differ by numbers and quotes alone, counted.
+def one_a_kind(problems: Iterable[str], *, by_subject: bool = False) -> list[str]:
+    """Return a line of those that differ by numbers and quotes alone, counted.
 
-    Words before a first colon are the subject, and are no kind.
+    Words before a first colon are the subject. A kind names the first of its subjects,
+    and commands have NAME in their place; or each subject has kinds of its own.
     """
-    kinds: dict[tuple[str, str], list[str]] = {}
+    kinds: dict[tuple[str, str], dict[str, list[str]]] = {}
     for words in problems:
-        subject, _, said = words.partition(": ")
-        kinds.setdefault((subject, alike(said)), []).append(words)
-    return [
-        first + (f" ({len(others):,} more like it)" if others else "")
-        for first, *others in kinds.values()
-    ]
+        subject, colon, said = words.partition(": ")
+        if not colon:
+            subject, said = "", words
+        kind = subject if by_subject else "", alike(_unnamed(said, subject))
+        kinds.setdefault(kind, {}).setdefault(subject, []).append(words)
+    lines = []
+    for alike_ones in kinds.values():
+        [[first, *others], *_others] = alike_ones.values()
+        if len(alike_ones) > 1:
+            subject, _, said = first.partition(": ")
+            first = f"{first_of([*alike_ones])}: {_unnamed(said, subject)}"
+        elif others:
+            first += f" ({len(others):,} more like it)"
+        lines.append(first)
+    return lines
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many more there are."""
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _unnamed(words: str, subject: str) -> str:
+    """Return words with NAME where a command or a URL has the name of a subject."""
+    names = [re.escape(quote(it)) for it in (subject, subject.partition(" ")[2])]
+    return re.sub(rf"(?<=[ -])({'|'.join(names)})(?=-\d|\.?$| --)", "NAME", words)
 
 
 def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:

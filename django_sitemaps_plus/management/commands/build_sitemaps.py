@@ -61,21 +61,21 @@ _COLUMNS = {
 
 #: The fate of a section without a source.
 _MISSING = (
-    "Section {0!r} is no longer registered: its pages leave the index after 24 hours, "
-    "and are served until prune_sitemaps removes them. Register it again if it is to "
-    "stay. If you renamed or removed it, run prune_sitemaps --section {1} --now"
+    "{0}: no longer registered. Its pages leave the index after 24 hours, and are "
+    "served until prune_sitemaps removes them. Register it again if it is to stay. If "
+    "you renamed or removed it, run prune_sitemaps --section {1} --now"
 )
 
 #: Why a section was not built.
 _LEFT = (
-    "Section {0!r} is left to processes with another version of the project, which "
-    "built it recently. This one takes it over once they have not built it for "
-    "DEPLOY_SECONDS; or now, by build_sitemaps {1} --full"
+    "{0}: left to processes with another version of the project, which built it "
+    "recently. This one takes it over once they have not built it for DEPLOY_SECONDS; "
+    "or now, by build_sitemaps {1} --full"
 )
 
 
 #: Why a section has nothing to be built.
-_LIVE = "Section {0!r} is rendered on request and not built: its source has live = True"
+_LIVE = "{}: rendered on request and not built, since its source has live = True"
 
 
 class Command(SiteCommand):
@@ -128,10 +128,10 @@ class Command(SiteCommand):
             self.write_json({**asdict(report), "relay_errors": relay_errors})
         elif not quiet:
             self._show(report, verbosity)
-        problems = report.problems
+        problems = [*report.problems, *relay_errors]
+        problems += map(_LIVE.format, report.live if section else ())
         if verbosity < 2:
             problems = output.one_a_kind(problems)
-        problems += relay_errors
         if strict:
             counted = [(it.section, output.left_out(it)) for it in report.sections]
             problems += [f"{name}: {words}" for name, words in counted if words]
@@ -139,7 +139,6 @@ class Command(SiteCommand):
             problems.append("To see where, run it again with --traceback.")
         if not len(registry):
             problems.append("No section is registered: see sitemaps_plus.W025.")
-        problems += map(_LIVE.format, report.live if section else ())
         if problems:
             raise CommandError("\n".join(problems))
 
@@ -185,17 +184,17 @@ class Command(SiteCommand):
     def _show(self, report: BuildReport, verbosity: int) -> None:
         self.stdout.write(output.table(_COLUMNS, asdict(report)["sections"]))
         warn = self.style.WARNING
-        for name in report.missing:
-            self.stderr.write(warn(_MISSING.format(name, quote(name))))
+        notes = [_MISSING.format(it, quote(it)) for it in report.missing]
+        left = [it.section for it in report.sections if it.is_left]
+        notes += [_LEFT.format(it, quote(it)) for it in left]
+        for words in notes if verbosity > 1 else output.one_a_kind(notes):
+            self.stderr.write(warn(words))
         for section in report.sections:
-            name = section.section
-            if section.is_left:
-                self.stderr.write(warn(_LEFT.format(name, quote(name))))
             if words := output.left_out(section):
-                self.stderr.write(warn(f"{name}: {words}"))
+                self.stderr.write(warn(f"{section.section}: {words}"))
             problems = section.problems
             if verbosity < 2:
-                problems = output.one_a_kind(problems)[:10]
+                problems = output.one_a_kind(problems, by_subject=True)[:10]
             for problem in problems:
                 self.stderr.write(f"  {problem}")
         outcome = f"Index of {report.index_pages or 0:,} pages published"

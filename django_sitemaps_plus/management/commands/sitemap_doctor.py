@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -12,6 +14,7 @@ from django.core.management.base import CommandError, CommandParser, no_translat
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.diagnostics.doctor import examine
+from django_sitemaps_plus.management import output
 from django_sitemaps_plus.management.base import SiteCommand
 
 #: The reference of the checks: below the package in a wheel, beside it in a checkout.
@@ -66,21 +69,29 @@ class Command(SiteCommand):
         self.stdout.write(f"sitemaps_plus.{code}\n\n{entry.strip()}")
 
     @no_translations
-    def handle_site(self, *, online: bool, json: bool, **options: Any) -> None:
+    def handle_site(
+        self, *, online: bool, json: bool, verbosity: int, **options: Any
+    ) -> None:
         """Show each finding; raise a CommandError if one is a fault."""
         findings = []
         has_ticks = "utf" in (self.stdout.encoding or "utf-8").lower()
         marks = _MARKS if has_ticks else _PLAIN_MARKS
-        for finding in examine(is_online=online):
-            findings.append(finding)
-            if json:
-                continue
-            mark = marks[finding.ok]
-            self.stdout.write(f"{mark} {finding.name}: {finding.text}")
-            if finding.remedy:
-                self.stdout.write(f"    {finding.remedy}")
+        by_probe = groupby(examine(is_online=online), lambda it: it.name.split()[0])
+        for _, found in by_probe:
+            lines = defaultdict[bool | None, list[str]](list)
+            for finding in found:
+                findings.append(finding)
+                words = f"{finding.name}: {finding.text}"
+                words += f"\n    {finding.remedy}" if finding.remedy else ""
+                lines[finding.ok].append(words)
+            for ok, some in lines.items() if not json else ():
+                if ok is not True and verbosity < 2:
+                    some = output.one_a_kind(some)
+                for words in some:
+                    self.stdout.write(f"{marks[ok]} {words}")
         if json:
             self.write_json([asdict(one) for one in findings])
         faults = [finding.name for finding in findings if finding.ok is False]
         if count := len(faults):
-            raise CommandError(f"{count} fault{pluralize(count)}: {', '.join(faults)}.")
+            names = output.first_of(list(dict.fromkeys(faults)))
+            raise CommandError(f"{count} fault{pluralize(count)}: {names}.")

@@ -15,7 +15,7 @@ from django.db import close_old_connections
 from django_sitemaps_plus.diagnostics.problems import problems_of, span
 from django_sitemaps_plus.diagnostics.status import LATE, age_of, read_dashboard
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.output import table
+from django_sitemaps_plus.management.output import one_a_kind, table
 from django_sitemaps_plus.models.sections import SUMS, hold_words, owning_site
 from django_sitemaps_plus.notifications.dispatch import KEPT
 
@@ -98,7 +98,9 @@ class Command(SiteCommand):
                 sleep(options["watch"])
 
     @no_translations
-    def handle_site(self, *, json: bool, max_age: int, **options: Any) -> None:
+    def handle_site(
+        self, *, json: bool, max_age: int, verbosity: int, **options: Any
+    ) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
         [status] = read_dashboard([owning_site()])
         problems = problems_of(status, max_age=max_age)
@@ -134,10 +136,13 @@ class Command(SiteCommand):
                         feedback = {name: it for name, it in said if name not in KEPT}
                     words = dumps(feedback, ensure_ascii=False)
                     self.write_lines(f"{engine.engine} says of {feed}: {words}")
+        lines = list(map(str, problems))
+        if verbosity < 2:
+            lines = one_a_kind(lines)
         if any(problem.level == "error" for problem in problems):
-            raise CommandError("\n".join(map(str, problems)))
-        for problem in () if json else problems:
-            self.stdout.write(str(problem))
+            raise CommandError("\n".join(lines))
+        for line in () if json else lines:
+            self.stdout.write(line)
 
 
 def pause(text: str) -> int:

@@ -315,7 +315,7 @@ def test_a_renamed_section_can_be_acknowledged(project):
     project.replace("blog/sitemaps.py", '"posts"', '"articles"')
     built = project.manage("build_sitemaps")
     assert built.returncode == 0
-    assert "Section 'posts' is no longer registered: its pages leave" in built.stderr
+    assert "posts: no longer registered. Its pages leave" in built.stderr
     assert "prune_sitemaps --section posts --now" in built.stderr
     wrong = project.manage("prune_sitemaps", "--section", "post", "--now")
     assert wrong.returncode == 1

@@ -427,8 +427,8 @@ class TestMissing:
         """An error, since a person is to know if it was meant; no command fails."""
         for _ in range(2):
             assert run("build_sitemaps").endswith(
-                "Section 'gone' is no longer registered: its pages leave the index "
-                "after 24 hours, and are served until prune_sitemaps removes them. "
+                "gone: no longer registered. Its pages leave the index after 24 hours, "
+                "and are served until prune_sitemaps removes them. "
                 "Register it again if it is to stay. If you renamed or removed it, run "
                 "prune_sitemaps --section gone --now\n"
             )

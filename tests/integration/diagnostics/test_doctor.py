@@ -187,7 +187,7 @@ def test_a_cache_of_rows_that_settings_do_not_name_is_found(monkeypatch):
     assert examined()["row cache"].ok is False
 
 
-@pytest.mark.parametrize("name", ["database", "origin", "builds"])
+@pytest.mark.parametrize("name", ["database", "origin", "builds products"])
 def test_faults_of_production_alone(settings, configure, monkeypatch, name):
     if connection.vendor == "sqlite":
         monkeypatch.setattr(connections["default"], "transaction_mode", None)
@@ -370,9 +370,9 @@ class TestBuilds:
     def test_a_last_build_of_days_ago_is_a_cross(self):
         sections = Section.objects.filter(name="products")
         sections.update(schedule_checked_at=F("schedule_checked_at") - timedelta(3))
-        found = examined()["builds"]
+        found = examined()["builds products"]
         assert found.ok is False
-        assert found.text.startswith("products: The last build was made 3 days ago")
+        assert found.text.startswith("The last build was made 3 days ago")
         assert found.remedy.startswith("Check that workers or a cron job run.")
         call_command("build_sitemaps", "products", live=True)  # none is a choice
         assert examined()["builds"].ok is None
@@ -448,11 +448,11 @@ def test_urls_of_images_that_expire_are_named(sections, query, is_named):
     url = f"https://cdn.example/a.jpg?{query}"
     sections.register("signed", limited(2, images=lambda self, row: url))
     found = examined()
-    assert ("media of signed" in found) == is_named
-    assert "media of products" not in found
+    assert ("section signed (media)" in found) == is_named
+    assert "section products (media)" not in found
     if is_named:
-        assert found["media of signed"].ok is None
-        assert found["media of signed"].remedy
+        assert found["section signed (media)"].ok is None
+        assert found["section signed (media)"].remedy
 
 
 class Listed(Sitemap):
@@ -490,8 +490,8 @@ def test_a_method_that_returns_nothing_for_all_rows_is_named(sections, source, n
     Product.objects.filter(pk=1).update(popularity=0.5)
     sections.register("new", source)
     found = examined()
-    doubted = [name for name in found if name.endswith(" of new")]
-    assert doubted == [f"{name} of new" for name in named]
+    doubted = [name for name in found if name.startswith("section new (")]
+    assert doubted == [f"section new ({name})" for name in named]
     assert all(found[it].ok is None and found[it].remedy for it in doubted)
 
 

@@ -463,7 +463,7 @@ def test_a_change_that_waits_for_days_is_late_everywhere():
     wait_for_days()
     assert status_ids() == health_ids() == {"section_overdue"}
     words = "The oldest change has waited for 2 days"
-    assert words in crosses()["builds"]
+    assert words in crosses()["builds products"]
     assert all(words in page for page in shown())
 
 
@@ -472,7 +472,7 @@ def test_an_index_that_cannot_be_built_is_a_problem_everywhere():
     index = Page.objects.filter(section__name=INDEX)
     index.update(wanted=9, attempts=1, error="the disk is full")
     assert status_ids() == health_ids() == {"index_failed"}
-    assert "the disk is full" in crosses()["builds"]
+    assert "the disk is full" in crosses()["builds Sitemap index"]
     assert all("the disk is full" in page for page in shown())
 
 
@@ -517,7 +517,7 @@ class TestSources:
         wait_for_days()
         assert status_ids() == health_ids() == {"section_failed"}
         found = crosses()
-        assert "its service is away" in found["builds"]
+        assert "its service is away" in found["builds products"]
         assert "cron" not in f"{found}"
         assert not any("cron job" in page for page in shown())
 

@@ -164,6 +164,33 @@ class TestOutput:
         [_, products] = json.loads(run_strictly("--json"))["sections"]
         assert len(products["problems"]) == 20
 
+    @pytest.mark.parametrize("command", ["build_sitemaps", "sitemap_status", "doctor"])
+    def test_sections_that_fail_alike_are_one_line(self, registered, command):
+        """It names the first three; --verbosity 2 has a line for each."""
+
+        def fail(self: Any) -> Any:
+            raise ValueError("its service is away")
+
+        for name in (*"abcd", "pages of e"):
+            registered.register(name, limited(10, get_queryset=fail))
+        command = command.replace("doctor", "sitemap_doctor")
+        if command != "build_sitemaps":
+            build()
+
+        def shown(verbosity: int) -> str:
+            err = out = io.StringIO()
+            try:
+                call_command(command, stdout=out, stderr=err, verbosity=verbosity)
+            except CommandError as error:
+                return f"{out.getvalue()}\n{error}"
+            raise AssertionError(out.getvalue())
+
+        merged = "(?m)a, (section )?b, (section )?c and 2 more: .*its service is away"
+        assert re.search(merged, shown(1))
+        assert not re.search("(section|builds) [b-e]:", shown(1))
+        for name in (*"abcd", "pages of e"):
+            assert re.search(f"{name}: .*its service is away", shown(2))
+
     def test_pages_that_fail_alike_are_one_line(self, run, registered):
         """With their number; --verbosity 2 names each."""
 
@@ -376,7 +403,7 @@ class TestLive:
         with pytest.raises(CommandError) as caught:
             run("products", "pages", *options)
         assert str(caught.value) == (
-            "Section 'products' is rendered on request and not built: its source has "
+            "products: rendered on request and not built, since its source has "
             "live = True"
         )
         for arguments in (options, [*options, "pages"]):
