@@ -7,7 +7,12 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import (
+    BaseCommand,
+    CommandError,
+    CommandParser,
+    OutputWrapper,
+)
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error
 
@@ -19,7 +24,33 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_sites
 
 
-class SiteCommand(BaseCommand):
+class _Printable(OutputWrapper):
+    """Writes lines with texts of rows, people and engines, which no terminal obeys."""
+
+    def __init__(self, out: Any) -> None:
+        super().__init__(out)
+        self.wrapped = out
+
+    def write(self, msg: str = "", *style: Any, **others: Any) -> Any:
+        """Write a text, escaped before it is styled."""
+        text = "\n".join(map(printable, msg.split("\n")))
+        self.wrapped.write(text, *style, **others)
+
+
+class PrintableCommand(BaseCommand):
+    """Prints no control character, also not of an error that ends it."""
+
+    def handle(self, **options: Any) -> None:
+        """Run with outputs that escape what they print."""
+        self.stdout, self.stderr = map(_Printable, (self.stdout, self.stderr))
+        self.run(**options)
+
+    def run(self, *args: Any, **options: Any) -> None:
+        """Do the work."""
+        raise NotImplementedError
+
+
+class SiteCommand(PrintableCommand):
     """Runs :meth:`handle_site` for each site; one that fails keeps back no other."""
 
     #: The words where the app, the settings or a database fail, and the exit status
@@ -33,7 +64,7 @@ class SiteCommand(BaseCommand):
         parser.add_argument("--site", action="append", default=[], help=words)
         return parser
 
-    def handle(self, *, site: list[str], **options: Any) -> None:
+    def run(self, *, site: list[str], **options: Any) -> None:
         """Run for the sites that were asked for; fail if it has failed for one."""
         with self._in_a_sentence():
             if get_settings().sites is None and not site:
@@ -87,10 +118,6 @@ class SiteCommand(BaseCommand):
     def handle_site(self, *args: Any, **options: Any) -> None:
         """Run for the site in force."""
         raise NotImplementedError
-
-    def write_lines(self, *lines: str) -> None:
-        """Write lines that have texts of rows, people or engines."""
-        self.stdout.write("\n".join(map(printable, lines)))
 
     def write_json(self, report: object) -> None:
         """Write a report for machines."""

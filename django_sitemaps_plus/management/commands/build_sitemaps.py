@@ -95,14 +95,14 @@ class Command(SiteCommand):
         words = "processes that render (default: %(default)s)"
         parser.add_argument("--workers", type=workers, default=1, help=words)
 
-    def handle(self, **options: Any) -> None:
+    def run(self, **options: Any) -> None:
         """Run for each site, with the same processes to help."""
         if options["new_namespace"]:  # sites of one database share it
             options["new_namespace"] = namespace_of_copy()
         workers = options.pop("workers")
         surroundings = partial(output.shown_once, is_reported=_is_reported(**options))
         with Helpers(workers - 1, surroundings) as helpers:
-            super().handle(helpers=helpers if workers > 1 else None, **options)
+            super().run(helpers=helpers if workers > 1 else None, **options)
 
     def handle_site(
         self,
@@ -183,15 +183,15 @@ class Command(SiteCommand):
 
     def _show(self, report: BuildReport, verbosity: int) -> None:
         self.stdout.write(output.table(_COLUMNS, asdict(report)["sections"]))
-        warn = self.style.WARNING
         notes = [_MISSING.format(it, quote(it)) for it in report.missing]
         left = [it.section for it in report.sections if it.is_left]
         notes += [_LEFT.format(it, quote(it)) for it in left]
         for words in notes if verbosity > 1 else output.one_a_kind(notes):
-            self.stderr.write(warn(words))
+            self.stderr.write(words, self.style.WARNING)
         for section in report.sections:
             if words := output.left_out(section):
-                self.stderr.write(warn(f"{section.section}: {words}"))
+                words = f"{section.section}: {words}"
+                self.stderr.write(words, self.style.WARNING)
             problems = section.problems
             if verbosity < 2:
                 problems = output.one_a_kind(problems, by_subject=True)[:10]

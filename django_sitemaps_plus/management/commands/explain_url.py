@@ -60,6 +60,6 @@ class Command(SiteCommand):
             f"Engine {name}: {said.rstrip('.')}."
             for name, said in answer.engines.items()
         ]
-        self.write_lines(*lines)
+        self.stdout.write("\n".join(lines))
         if not answer.is_listed:
             raise CommandError(f"{answer.url} is not listed.")

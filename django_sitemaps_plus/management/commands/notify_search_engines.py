@@ -88,12 +88,12 @@ class Command(SiteCommand):
         options["skip_checks"] = options["skip_checks"] or options["new_key"]
         return super().execute(*args, **options)
 
-    def handle(self, *, site: list[str], new_key: bool = False, **options: Any) -> None:
+    def run(self, *, site: list[str], new_key: bool = False, **options: Any) -> None:
         """Run for each site; a new key is of none."""
         if new_key:
             self.stdout.write(secrets.token_hex(16))
         else:
-            super().handle(site=site, **options)
+            super().run(site=site, **options)
 
     def options_of(self, site: conf.Site, **options: Any) -> dict[str, Any] | None:
         """Return what was asked for of a site that has one of the URLs."""

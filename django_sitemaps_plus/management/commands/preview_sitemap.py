@@ -52,4 +52,4 @@ class Command(SiteCommand):
         more = tally.skipped + tally.dropped - len(tally.problems[:limit])
         if more > 0:
             lines.append(f"  and {more:,} more")
-        self.write_lines(*lines)
+        self.stdout.write("\n".join(lines))

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.management import output
+from django_sitemaps_plus.management.base import PrintableCommand
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_site
@@ -27,7 +28,7 @@ PROGRESS_SECONDS = 10
 MAX_FAILURES = 20
 
 
-class Command(BaseCommand):
+class Command(PrintableCommand):
     """Runs until it gets SIGTERM or Ctrl+C; then it ends with the page at hand."""
 
     help = (
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         words = "do what there is to do now, then end; as from cron"
         parser.add_argument("--once", action="store_true", help=words)
 
-    def handle(
+    def run(
         self, *, once: bool, verbosity: int, traceback: bool, **options: Any
     ) -> None:
         """Run; a line for each build with something to say, and for each failure."""

@@ -38,10 +38,10 @@ class Command(SiteCommand):
         words = "only print what the reference says of a check, such as W013"
         add("--explain", metavar="ID", help=words)
 
-    def handle(self, *, explain: str | None = None, **options: Any) -> None:
+    def run(self, *, explain: str | None = None, **options: Any) -> None:
         """Print the entry of a check, whatever the settings are; or examine sites."""
         if explain is None:
-            super().handle(**options)
+            super().run(**options)
             return
         package, top = Path(__file__).parents[2:4]
         page = package / PAGE if (package / PAGE).is_file() else top / PAGE

@@ -78,19 +78,19 @@ class Command(SiteCommand):
         words = "print again and again, every 2 or SECONDS seconds, until Ctrl-C"
         add("--watch", type=pause, nargs="?", const=2, metavar="SECONDS", help=words)
 
-    def handle(self, **options: Any) -> None:
+    def run(self, **options: Any) -> None:
         """Show how all are, once or until Ctrl-C."""
         if options["watch"] is None:
-            super().handle(**options)
+            super().run(**options)
             return
         if options["json"]:
             raise CommandError("--watch prints tables. Leave out --json.")
         with suppress(KeyboardInterrupt):
             while True:
                 if self.stdout.isatty():
-                    self.stdout.write(_CLEAR, ending="")
+                    self.stdout.write("", lambda _: _CLEAR, ending="")
                 try:
-                    super().handle(**options)
+                    super().run(**options)
                 except CommandError as error:
                     self.stdout.write(str(error))
                 self.stdout.flush()
@@ -135,7 +135,7 @@ class Command(SiteCommand):
                         said = feedback.items()
                         feedback = {name: it for name, it in said if name not in KEPT}
                     words = dumps(feedback, ensure_ascii=False)
-                    self.write_lines(f"{engine.engine} says of {feed}: {words}")
+                    self.stdout.write(f"{engine.engine} says of {feed}: {words}")
         lines = list(map(str, problems))
         if verbosity < 2:
             lines = one_a_kind(lines)

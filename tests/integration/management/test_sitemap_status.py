@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import (
+    CommandError,
+    call_command,
+    get_commands,
+    load_command_class,
+)
 from django.db import OperationalError, ProgrammingError
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.management.commands import sitemap_status
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Change, Hold, Page, Section
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
@@ -305,3 +312,30 @@ class TestWatching:
         with pytest.raises(CommandError, match=said):
             shown(*arguments)
         assert waited == []
+
+
+OURS = [name for name, app in get_commands().items() if app == "django_sitemaps_plus"]
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("style", ["--no-color", "--force-color"])
+def test_no_command_prints_what_a_terminal_obeys(name, style, monkeypatch, capsys):
+    """Whatever rows, people and engines say; styles are its own."""
+    hostile = "a\x1b[31mb\r\x07\x9bc\u202ed\u2066e\u200ff\u061cg"
+    command = load_command_class("django_sitemaps_plus", name)
+
+    def run(**options: Any) -> None:
+        command.stdout.write(hostile)
+        command.stderr.write(hostile, command.style.WARNING)
+        raise CommandError(f"{hostile}\n{hostile}")
+
+    monkeypatch.setattr(command, "run", run)
+    known = {"explain_url": ["/"], "preview_sitemap": ["products"]}
+    arguments = ["--skip-checks"] * bool(command.requires_system_checks)
+    arguments += known.get(name, ())
+    with pytest.raises(SystemExit):
+        command.run_from_argv(["manage.py", name, style, *arguments])
+    printed = "".join(capsys.readouterr())
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", printed).splitlines()
+    assert len(lines) == 4
+    assert all(line.endswith(printable(hostile)) for line in lines)
