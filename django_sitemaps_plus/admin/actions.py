@@ -22,8 +22,8 @@ from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics import requests
-from django_sitemaps_plus.diagnostics.problems import shortened
 from django_sitemaps_plus.diagnostics.section_pages import losing
+from django_sitemaps_plus.diagnostics.words import shortened
 from django_sitemaps_plus.models import Dashboard, EngineHost
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines

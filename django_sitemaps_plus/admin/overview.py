@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics import verdicts
-from django_sitemaps_plus.diagnostics.problems import Problem, problems_of, shortened
+from django_sitemaps_plus.diagnostics.problems import Problem, problems_of
 from django_sitemaps_plus.diagnostics.requests import has_workers
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
 from django_sitemaps_plus.diagnostics.site_problems import read_problems
@@ -28,6 +28,7 @@ from django_sitemaps_plus.diagnostics.status import (
     SiteStatus,
     read_dashboard,
 )
+from django_sitemaps_plus.diagnostics.words import shortened
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Worker

@@ -32,7 +32,7 @@ from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.diagnostics import section_pages, site_problems
 from django_sitemaps_plus.diagnostics.advice import form_of
 from django_sitemaps_plus.diagnostics.conditions import plainly
-from django_sitemaps_plus.diagnostics.problems import shortened
+from django_sitemaps_plus.diagnostics.words import shortened
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.publications import KEPT_CHANGES

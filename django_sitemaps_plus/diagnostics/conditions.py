@@ -30,8 +30,8 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.schedule import is_due
 
 from .advice import match_of
-from .problems import shortened
 from .requests import command_for, has_workers
+from .words import shortened
 
 #: Values of a list that are named.
 MAX_VALUES = 5

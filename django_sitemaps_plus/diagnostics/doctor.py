@@ -46,8 +46,9 @@ from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of, noting
 from .answers import look, response_of
-from .problems import INCLUDED, problems_of, span
+from .problems import INCLUDED, problems_of
 from .status import SectionStatus, SiteStatus, read_dashboard, section_status
+from .words import span
 
 #: Files of a site that are read.
 MAX_FILES = 100

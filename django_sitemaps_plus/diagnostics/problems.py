@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
 from django.template.defaultfilters import floatformat
-from django.utils import timezone
-from django.utils.timesince import timesince
-from django.utils.translation import get_language_bidi, gettext_lazy, override
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, override
 
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.building.report import DEADLY
@@ -28,6 +26,7 @@ from django_sitemaps_plus.sites import origin_setting
 from .answers import Answer
 from .requests import command_for, rebuilt
 from .status import LATE, EngineStatus, SectionStatus, SiteStatus, age_of
+from .words import at, shortened, span
 
 #: The line by which a URLconf has the views of sitemaps.
 INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
@@ -37,9 +36,6 @@ UNREAD = 7 * 86_400
 
 #: Why a page failed that left no error.
 INTERRUPTED = gettext_lazy("It was interrupted. Find out what ends the builders.")
-
-#: Characters of what is said of one thing.
-MAX_WORDS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +89,14 @@ def problems_of(
 
 
 def _of_workers(status: SiteStatus) -> Iterator[Problem]:
-    gone = _("No worker has been seen for %(age)s, and none was stopped.")
+    gone = _("None was seen since %(at)s, %(age)s ago, and none was stopped.")
     for worker in status.workers:
         if worker.is_missed:
+            shown = {"at": at(worker.seen_at), "age": span(worker.age.total_seconds())}
             yield Problem(
                 id="worker_gone",
                 subject=worker.kind,
-                message=gone % {"age": span(worker.age.total_seconds())},
+                message=gone % shown,
                 remedy=_("Start one again; see in its log why it ended."),
                 command=COMMANDS.get(worker.kind, f"manage.py {worker.kind}"),
                 since=worker.seen_at,
@@ -265,7 +262,7 @@ def _failing(section: SectionStatus, site: Site) -> Problem:
     )
     parts = [words % floatformat(it, "g") for words, it in counted if it]
     if moment := section.next_attempt_at:
-        parts.append(_("Next attempt: %s.") % f"{moment:%Y-%m-%d %H:%M %Z}".rstrip())
+        parts.append(_("Next attempt: %s.") % at(moment))
     parts.append(shortened(section.error or section.failure or str(INTERRUPTED)))
     return Problem(
         id="pages_parked" if section.parked else "pages_failed",
@@ -383,18 +380,3 @@ def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
                 command=command,
                 since=moment,
             )
-
-
-def shortened(words: str, most: int = MAX_WORDS) -> str:
-    """Return words as far as they are shown, in a direction of their own."""
-    words = words if len(words) <= most else f"{words[: most - 1]}…"
-    return f"\u2068{words}\u2069" if get_language_bidi() else words
-
-
-def span(seconds: float) -> str:
-    """Return a time in words; 0 s for one that another clock puts into the future."""
-    if seconds < 60:
-        return f"{max(0.0, seconds):.0f} s"
-    now = timezone.now()
-    # Lines break elsewhere.
-    return timesince(now - timedelta(seconds=seconds), now).replace("\xa0", " ")

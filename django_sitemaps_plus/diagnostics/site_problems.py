@@ -26,9 +26,10 @@ from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
 from .audit import read_findings
 from .conditions import plainly
-from .problems import INTERRUPTED, Item, Problem, problems_of, shortened
+from .problems import INTERRUPTED, Item, Problem, problems_of
 from .requests import command_for, rebuilt
 from .status import SectionStatus, SiteStatus
+from .words import shortened
 
 #: Pages that could not be built, targets of an engine and findings of a rule that are
 #: named.

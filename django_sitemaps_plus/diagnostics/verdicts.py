@@ -11,8 +11,9 @@ from django_sitemaps_plus import cache
 from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.notifications.configuration import broken_engines
 
-from .problems import Problem, shortened
+from .problems import Problem
 from .status import SiteStatus
+from .words import shortened
 
 #: Problems of a section which does not list all that it should.
 _INCOMPLETE = (

@@ -14,7 +14,7 @@ from .clock import Now
 GONE = timedelta(seconds=60)
 
 #: How long one is missed: then what waits tells more.
-FORGOTTEN = timedelta(days=1)
+FORGOTTEN = timedelta(days=7)
 
 #: Commands that start a kind of worker, where that is no command of ours.
 COMMANDS = {"celery": "celery -A PROJECT worker"}

@@ -16,12 +16,13 @@ from django.utils import timezone
 
 from django_sitemaps_plus import conf, sites
 from django_sitemaps_plus.conf import in_force
-from django_sitemaps_plus.diagnostics.problems import problems_of, span
+from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import (
     EngineStatus,
     SiteStatus,
     engine_status,
 )
+from django_sitemaps_plus.diagnostics.words import span
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site

@@ -878,10 +878,19 @@ class TestWorkers:
 
     def test_one_that_is_gone_is_a_problem_everywhere(self):
         assert status_ids() == health_ids() == {"worker_gone"}
-        assert "No worker has been seen for 1 minute" in crosses()["workers"]
+        assert "1 minute ago, and none was stopped" in crosses()["workers"]
         for page in shown():
-            assert "No worker has been seen for 1 minute" in page
+            assert "1 minute ago, and none was stopped" in page
             assert "celery -A PROJECT worker" in page
+
+    def test_it_is_missed_for_a_week(self):
+        moment = timezone.now() - timedelta(days=6, hours=20)
+        Worker.objects.update(seen_at=moment)
+        [problem] = problems_of(*read_dashboard(get_sites()))
+        assert (problem.id, problem.since) == ("worker_gone", moment)
+        assert f"{moment:%Y-%m-%d %H:%M}" in problem.message
+        Worker.objects.update(seen_at=moment - timedelta(hours=5))
+        assert status_ids() == health_ids() == set()
 
     def test_it_is_over_once_one_is_seen(self):
         Worker.objects.note("celery")
