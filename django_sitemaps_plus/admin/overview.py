@@ -66,19 +66,7 @@ class SectionRow:
     @property
     def state(self) -> tuple[str, str]:
         """How it is, as a class of colours and in words."""
-        status = self.status
-        if self.problems:
-            return "error", " ".join([it.message for it in self.problems])
-        if status.building:
-            return "busy", verdicts.updating(status.done, status.planned)
-        if status.dirty or status.changes:
-            return "warning", _("Waiting for a build")
-        if status.skipped:
-            rows = floatformat(status.skipped, "g")
-            return "warning", _("Rows left out: %s") % rows
-        if status.live:
-            return "", _("Served live")
-        return "ok", _("Nothing waits for a build")
+        return verdicts.of_section(self.status, self.problems)
 
 
 @require_safe

@@ -80,6 +80,7 @@ class SectionPage:
     low: str | None  # the first key of its range; None where it has no lower bound
     entries: int | None = None  # None of one that is served live
     skipped: int = 0
+    dropped: int = 0
     lastmod: str = ""
     rendered_at: datetime | None = None
     published_at: datetime | None = None
@@ -158,10 +159,11 @@ def _shown(pages: PageQuerySet) -> list[SectionPage]:
         When(dirty, then=Value(PageState.DIRTY.value)),
         default=Value(PageState.FRESH.value),
     )
-    columns = ("number", "low", "entries", "skipped", "lastmod", "error", "attempts")
+    columns = ("number", "low", "entries", "skipped", "dropped", "lastmod", "error")
+    columns += ("attempts", "published_at")
     others = {"rendered_at": F("checked_at"), "now": state}
     found, noted = list[SectionPage](), noted_pages()
-    for row in pages.values("pk", *columns, "published_at", **others)[: AT_ONCE + 1]:
+    for row in pages.values("pk", *columns, **others)[: AT_ONCE + 1]:
         now, since = PageState(row.pop("now")), noted.get(row.pop("pk"))
         is_mended = since is None or (
             row["rendered_at"] and row["rendered_at"] >= since

@@ -12,7 +12,7 @@ from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.notifications.configuration import broken_engines
 
 from .problems import Problem
-from .status import SiteStatus
+from .status import SectionStatus, SiteStatus
 from .words import shortened
 
 #: Problems of a section which does not list all that it should.
@@ -44,16 +44,38 @@ def worst(problems: Sequence[Problem], *ids: str) -> tuple[str, str] | None:
     return first.level, words
 
 
+def left_out(sections: Sequence[SectionStatus]) -> str:
+    """Return how much of what should be listed sections leave out; "" for nothing."""
+    counted = (
+        (_("Rows left out: %s"), sum([it.skipped for it in sections])),
+        (_("Values left out: %s"), sum([it.dropped for it in sections])),
+    )
+    return ", ".join([words % floatformat(it, "g") for words, it in counted if it])
+
+
+def of_section(status: SectionStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+    """Return how a section is in one word and in several; the word may be ""."""
+    if problems:
+        return "error", " ".join([it.message for it in problems])
+    if status.building:
+        return "busy", updating(status.done, status.planned)
+    if status.dirty or status.changes:
+        return "warning", _("Waiting for a build")
+    if words := left_out([status]):
+        return "warning", words
+    if status.live:
+        return "", _("Served live")
+    return "ok", _("Nothing waits for a build")
+
+
 def complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     """Return whether all that can be listed is listed: a state, and why."""
     if found := worst(problems, "origin_", "index_failed", *_INCOMPLETE, "pages_"):
         return found
     if not status.sections:
         return "warning", _("No section is registered")
-    if skipped := sum([it.skipped for it in status.sections]):
-        return "warning", _("Rows left out: %s") % floatformat(skipped, "g")
-    if dropped := sum([it.dropped for it in status.sections]):
-        return "warning", _("Values left out: %s") % floatformat(dropped, "g")
+    if words := left_out(status.sections):
+        return "warning", words
     if live := [it.section for it in status.sections if it.live]:
         words = _("Never counted, since these sections are served live: %s")
         return "unknown", words % shortened(", ".join(live))

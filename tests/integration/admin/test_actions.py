@@ -121,18 +121,27 @@ def keep(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_out", "state", "words"),
+    ("left_out", "words"),
     [
-        ({"skipped": 2}, "warning", "Rows left out: 2"),
-        ({"dropped": 3}, "warning", "Values left out: 3"),
-        ({}, "ok", "Every row that can be listed is listed"),
+        ({"skipped": 2}, "Rows left out: 2"),
+        ({"dropped": 3}, "Values left out: 3"),
+        ({"skipped": 2, "dropped": 3}, "Rows left out: 2, Values left out: 3"),
+        ({}, ""),
     ],
 )
-def test_what_is_left_out_is_not_complete(shop, admin_client, left_out, state, words):
-    Section.objects.filter(pk=shop().pk).update(**left_out)
+def test_what_is_left_out_is_not_complete(shop, admin_client, left_out, words):
+    """Neither the site is, nor the row of its section or of its page is green."""
+    row = shop()
+    Section.objects.filter(pk=row.pk).update(**left_out)
+    row.pages.update(**left_out)
     shown = admin_client.get(reverse("admin:sitemaps_plus_dashboard_changelist"))
-    [(_, verdicts, *_)] = shown.context["sites"]
-    assert verdicts[1][1:3] == (state, words)
+    [(_, verdicts, _, [section], *_)] = shown.context["sites"]
+    assert verdicts[1][1] == section.state[0] == ("warning" if words else "ok")
+    if words:
+        assert verdicts[1][2] == section.state[1] == words
+    url = reverse("admin:sitemaps_plus_dashboard_section")
+    page = admin_client.get(f"{url}?section=products").text
+    assert ('class="sitemaps-ok"' in page) == (not words)
 
 
 class TestWorkers:
