@@ -161,6 +161,18 @@ def settings_name() -> str:
     return site.name
 
 
+def setting_name(key: str) -> str:
+    """Return the setting that decides for the site in force, as messages name it.
+
+    Where nobody has set it yet, that is the one of the site.
+    """
+    given, site = getattr(settings, SETTING, {}), settings_name()
+    own = given["SITES"][site] if site else ()
+    if site and (key in (own or ()) or key not in given or key == "BASE_URL"):
+        return f"{SETTING}['SITES'][{site!r}][{key!r}]"
+    return f"{SETTING}[{key!r}]"
+
+
 @until_settings_change
 def _settings_of(site: str) -> AppSettings:
     given = getattr(settings, SETTING, {})

@@ -26,12 +26,11 @@ from django.utils.translation import gettext as _
 
 from .conf import (
     DEFAULT_SITE,
-    SETTING,
     Site,
     get_settings,
     in_force,
     is_test_run,
-    settings_name,
+    setting_name,
     site_in_force,
     until_settings_change,
 )
@@ -142,20 +141,12 @@ def origin_setting(site: Site) -> str:
     """Return what gives a site its origin, as messages name it."""
     configured = get_settings()
     if isinstance(configured.sites, Mapping):
-        return f"SITEMAPS_PLUS['SITES'][{site.name!r}]['BASE_URL']"
+        with in_force(site):
+            return setting_name("BASE_URL")
     has_rows = configured.sites or apps.is_installed("django.contrib.sites")
     if has_rows and not (configured.base_url and not configured.sites):
         return "the domain of its row in django.contrib.sites"
-    return "SITEMAPS_PLUS['BASE_URL']"
-
-
-def setting_name(key: str) -> str:
-    """Return the setting that decides for the site in force, as messages name it."""
-    given: Any = get_settings().sites
-    name = settings_name()
-    if name and isinstance(given[name], Mapping) and key in given[name]:
-        return f"{SETTING}['SITES'][{name!r}][{key!r}]"
-    return f"{SETTING}[{key!r}]"
+    return setting_name("BASE_URL")
 
 
 def _only_site(request: HttpRequest | None) -> Site:
@@ -193,10 +184,11 @@ def own_sites(site: Site) -> list[Site]:
 def language_sites() -> dict[str, Site]:
     """Return where URLs of LANGUAGE_ORIGINS are; ConfigurationError if not origins."""
     given: Any = get_settings().language_origins
+    name = setting_name("LANGUAGE_ORIGINS")
     if not isinstance(given, Mapping):
-        raise ConfigurationError(f"LANGUAGE_ORIGINS is {given!r}. Write a dict.")
+        raise ConfigurationError(f"{name} is {given!r}. Write a dict.")
     return {
-        code: parse_base_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
+        code: parse_base_url(origin, f"{name}[{code!r}]")
         for code, origin in given.items()
     }
 

@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, in_force, setting_name
 from django_sitemaps_plus.diagnostics import verdicts
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of
 from django_sitemaps_plus.diagnostics.requests import has_workers
@@ -133,7 +133,9 @@ def first_steps(
     has_report = any([it.feedback for it in status.engines])
     line = _("See that it has the line: %s") % f"Sitemap: {links[0]}"
     register = _("Register a source in a module named sitemaps.")
-    engine = _("Set ENGINES, or leave it: crawlers find sitemaps by robots.txt too.")
+    engine = _("Set %s, or leave it: crawlers find sitemaps by robots.txt too.")
+    with in_force(status.site):
+        engine %= setting_name("ENGINES")
     submit = _("Submit the address of the sitemap there: %s") % links[0]
     seen = ", ".join([it.kind for it in status.workers if it.is_there])
     if seen:

@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, get_settings, in_force
+from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.diagnostics import section_pages, site_problems
 from django_sitemaps_plus.diagnostics.advice import form_of
@@ -123,9 +123,8 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         found = section_pages.read_pages(name, site, first)
         history = section_pages.read_history(name, site)
         changes = section_pages.read_changes(name, site)
-        silence = silence_reason() and _("No engine is configured")
-        if silence and get_settings().engines:
-            silence = _("Engines are not notified: %s") % silence_reason()
+        if silence := silence_reason():
+            silence = _("Engines are not notified: %s") % silence
         # Sections that are gone, or whose source fails, have no form.
         with suppress(SitemapsPlusError):
             section = open_section(name, site)

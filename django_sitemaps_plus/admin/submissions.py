@@ -18,6 +18,7 @@ from django_sitemaps_plus.conf import Site, get_settings, in_force
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.site_urls import as_listed
+from django_sitemaps_plus.sites import silence_reason
 
 from .pages import chosen_site, known_sites, show
 
@@ -82,6 +83,7 @@ def _chosen(request: HttpRequest, site: Site) -> dict[str, Any]:
         )
     chosen = {"engine": engine, "engines": engines, "state": state, "states": STATES}
     page = {"rows": shown, "following": following, "now": timezone.now()}
+    page["silence"] = silence_reason()
     return {**chosen, **page, "q": q, "is_exact": bool(exact)}
 
 

@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.urls import NoReverseMatch, Resolver404
 
 from django_sitemaps_plus import conf, site_urls, sites, views
-from django_sitemaps_plus.conf import SETTING, get_settings, is_test_run, site_in_force
+from django_sitemaps_plus.conf import get_settings, is_test_run, site_in_force
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Page
@@ -40,8 +40,6 @@ _RULE = (
     '"A Sitemap file located at http://example.com/catalog/sitemap.xml can include any '
     'URLs starting with http://example.com/catalog/".'
 )
-
-_ROBOTS = f"{SETTING}['ROBOTS']"
 
 # The address does not matter, only the path under which the project lives.
 _ANYWHERE = "https://site.invalid"
@@ -183,7 +181,7 @@ def check_robots(**kwargs: Any) -> Faults:
     """Yield what is wrong with the setting ROBOTS, and nothing where it is not set."""
     if get_settings().robots is None or not getattr(settings, "ROOT_URLCONF", None):
         return
-    records = robots_records()
+    name, records = conf.setting_name("ROBOTS"), robots_records()
     for fault in records.faults:
         hint = "robots.txt is served without it. Correct it."
         yield error(24, f"{fault}.", hint)
@@ -205,24 +203,24 @@ def check_robots(**kwargs: Any) -> Faults:
         if path and not is_closed:
             message = f"robots.txt disallows {path} for {', '.join(group.agents)}, so "
             message += "crawlers cannot read the sitemaps that it names."
-            hint = f"Allow it in {_ROBOTS}['RULES'], as with 'ALLOW': ['/sitemap']."
+            hint = f"Allow it in {name}['RULES'], as with 'ALLOW': ['/sitemap']."
             yield warning(20, message, hint)
     if site.script_prefix != "/" or not is_answered_by(views.text_file, "/robots.txt"):
-        message = f"{_ROBOTS} is set, but this app does not answer /robots.txt at the "
+        message = f"{name} is set, but this app does not answer /robots.txt at the "
         message += "root of the host, the only place where crawlers read it."
-        hint = f"{PUT_FIRST}, or serve the same text there, and leave ROBOTS out."
+        hint = f"{PUT_FIRST}, or serve the same text there, and leave {name} out."
         yield warning(21, message, hint)
 
 
 @for_each_site
-@examining("ENGINES")
+@examining("the engines")
 def check_engines(**kwargs: Any) -> Faults:
     """Yield what is wrong with the engines, without a request to any of them.
 
     The name of a file that an engine looks for may be its key: no message has it.
     """
     yield from _broken(is_lack=False)
-    yield from examined(_unannounced_saves(), "ENGINES")
+    yield from examined(_unannounced_saves(), "the engines")
 
     configured = get_settings()
     has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
@@ -251,7 +249,7 @@ def check_keys(**kwargs: Any) -> list[CheckMessage]:
 
 
 def _broken(*, is_lack: bool) -> list[CheckMessage]:
-    hint = f"Correct it in {SETTING}['ENGINES']."
+    hint = f"Correct it in {conf.setting_name('ENGINES')}."
     faults = [fault for fault in broken_engines() if fault.is_lack == is_lack]
     return [error(25, str(fault), hint) for fault in faults]
 

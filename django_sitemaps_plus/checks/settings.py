@@ -121,7 +121,8 @@ def _values() -> Faults:
         yield error(2, *reason_and_remedy(fault))
     languages = dict(settings.LANGUAGES)
     for code in [code for code in codes if code not in languages]:
-        message = f"LANGUAGE_ORIGINS names {code!r}, which LANGUAGES lacks."
+        name = conf.setting_name("LANGUAGE_ORIGINS")
+        message = f"{name} names {code!r}, which LANGUAGES lacks."
         yield error(53, message, f"Choose from {', '.join(map(repr, languages))}.")
 
 
@@ -185,16 +186,18 @@ def check_public_origin(**kwargs: Any) -> Faults:
     # Without BASE_URL another check asks the database; others report wrong addresses.
     if get_settings().base_url:
         with suppress(ConfigurationError):
-            for site in sites.own_sites(sites.get_site()):
-                yield from _not_public(site.origin)
+            own, *others = sites.own_sites(sites.get_site())
+            yield from _not_public(own.origin, sites.origin_setting(own))
+            for site in others:
+                name = conf.setting_name("LANGUAGE_ORIGINS")
+                yield from _not_public(site.origin, name)
 
 
-def _not_public(origin: str) -> list[CheckMessage]:
+def _not_public(origin: str, name: str) -> list[CheckMessage]:
     if settings.DEBUG or sites.is_public(origin):
         return []
     message = f"Sitemaps have the origin {origin!r}, which crawlers cannot reach."
-    hint = f"Set the public address of your site in {SETTING}, or as the domain of the "
-    return [warning(35, message, f"{hint}current site.")]
+    return [warning(35, message, f"Set {name} to the public address of your site.")]
 
 
 @examining("the current site")
@@ -210,7 +213,8 @@ def check_current_site(
     if router.db_for_read(Site) not in (databases or ()):
         return
     try:
-        yield from _not_public(sites.get_site().origin)
+        site = sites.get_site()
+        yield from _not_public(site.origin, sites.origin_setting(site))
     except ConfigurationError as fault:
         hint = "The admin and the shell can add and change sites."
         yield warning(23, f"Sitemaps have no origin. {fault}", hint)

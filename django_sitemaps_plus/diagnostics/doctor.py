@@ -18,7 +18,7 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.building.settle import mark_damaged
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import EVERYTHING
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
@@ -324,7 +324,7 @@ def _engines(site: Site) -> Findings:
                 text = f"its last request failed: {why.rstrip('.')}; {text}"
             if silence:
                 text += f"; it is not notified: {silence}"
-                remedy = f"If it should be, set {sites.setting_name('NOTIFY')} to True."
+                remedy = f"If it should be, set {setting_name('NOTIFY')} to True."
             ok = None if silence or status.failing else True
             yield Finding(name, ok, text, remedy)
 
@@ -353,7 +353,7 @@ def _robots(site: Site) -> Findings:
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
         ok = ok or None  # a web server may have one of its own
-    remedy = f"Set {sites.setting_name('ROBOTS')} = {{}}, or add to your own: {line}"
+    remedy = f"Set {setting_name('ROBOTS')} = {{}}, or add to your own: {line}"
     yield Finding("robots.txt", ok, text, remedy)
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.notifications.configuration import broken_engines
+from django_sitemaps_plus.sites import silence_reason
 
 from .problems import Problem
 from .status import SectionStatus, SiteStatus
@@ -120,12 +121,14 @@ def fresh(
 
 def told(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     """Return whether engines take what is submitted to them."""
+    silence = status.silence
     if not status.engines:
-        return "warning", _("No engine is configured")
+        with in_force(status.site):
+            silence = silence_reason()
     if found := worst(problems, "engine_"):
         return found
-    if status.silence:
-        return "warning", _("Engines are not notified: %s") % status.silence
+    if silence:
+        return "warning", _("Engines are not notified: %s") % silence
     if failing := [it.engine for it in status.engines if it.failing]:
         return "warning", _("Tried again after a failure: %s") % ", ".join(failing)
     with in_force(status.site):

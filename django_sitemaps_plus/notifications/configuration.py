@@ -16,7 +16,6 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 from django_sitemaps_plus.outages import log_once
-from django_sitemaps_plus.sites import setting_name
 
 from .base import Engine
 from .http.addresses import parse_endpoint
@@ -77,7 +76,8 @@ def get_engine(name: str) -> Engine:
     engine = engines.get(name)
     if engine is None:
         known = ", ".join(map(str, engines)) or "none"
-        raise ConfigurationError(f"There is no engine {name!r}. ENGINES has: {known}.")
+        where = conf.setting_name("ENGINES")
+        raise ConfigurationError(f"There is no engine {name!r}. {where} has: {known}.")
     if isinstance(engine, EngineFault):
         raise ConfigurationError(str(engine))
     return engine
@@ -102,7 +102,7 @@ def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
     if not isinstance(configured, Mapping):
         form = f"{{'indexnow': {{'BACKEND': '{__package__}.IndexNow', 'OPTIONS': "
         form += "{'key': ...}}}"
-        fault = f"{setting_name('ENGINES')} is not a dict. Write it as {form}."
+        fault = f"{conf.setting_name('ENGINES')} is not a dict. Write it as {form}."
         return {"": EngineFault(fault)}
     engines = dict[Any, ConfiguredEngine]()
     for name, given in configured.items():
@@ -118,7 +118,7 @@ def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
 
 def _made(name: Any, configured: Any) -> Engine:
     """Return an engine; raise nothing but an EngineFault, which loses its frames."""
-    where = f"{setting_name('ENGINES')}[{name!r}]"
+    where = f"{conf.setting_name('ENGINES')}[{name!r}]"
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
         words = f"a name must be a string of 1 to {MAX_NAME} characters."
         raise EngineFault(f"{where}: {words}")
@@ -194,7 +194,7 @@ def bad_option(
     """Return the error of an option; the remedy follows the words "must be"."""
     # The value is not quoted, since any option may hold a secret.
     text = f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
-    text += f"Set it in {setting_name('ENGINES')}."
+    text += f"Set it in {conf.setting_name('ENGINES')}."
     return _OptionError(text, option, is_secret=is_secret)
 
 

@@ -19,6 +19,7 @@ from django.urls import NoReverseMatch
 from django_sitemaps_plus.conf import (
     Site,
     get_settings,
+    setting_name,
     settings_name,
     until_settings_change,
 )
@@ -28,7 +29,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url, index_urls
-from django_sitemaps_plus.sites import get_site, setting_name
+from django_sitemaps_plus.sites import get_site
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,13 @@ from django.core.files.storage import InMemoryStorage
 from django.test import RequestFactory, modify_settings, override_settings
 from django.test.utils import _TestState
 
-from django_sitemaps_plus.conf import AppSettings, Site, get_settings, in_force
+from django_sitemaps_plus.conf import (
+    AppSettings,
+    Site,
+    get_settings,
+    in_force,
+    setting_name,
+)
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.site_urls import has_feed, stylesheet_url
 from django_sitemaps_plus.sites import (
@@ -307,3 +313,26 @@ def test_a_contrib_class_without_lastmod_has_no_feed(sections, make, name, is_ex
     assert has_feed("made")  # what it makes is not asked
     sections.register("generic", GenericSitemap({"queryset": []}))
     assert not has_feed("generic")  # without a date_field
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "expected"),
+    [
+        ({"SITES": None}, "ENGINES", "['ENGINES']"),
+        ({"SITES": "contrib.sites"}, "ENGINES", "['ENGINES']"),
+        ({}, "ENGINES", "['SITES']['shop']['ENGINES']"),
+        ({"ENGINES": {}}, "ENGINES", "['ENGINES']"),
+        ({"ROBOTS": {}}, "ROBOTS", "['SITES']['shop']['ROBOTS']"),
+        (
+            {"BASE_URL": "https://example.com"},
+            "BASE_URL",
+            "['SITES']['shop']['BASE_URL']",
+        ),
+    ],
+)
+def test_messages_name_the_setting_that_decides(configure, given, key, expected):
+    """That of the site, unless the one of all sites is the one that is set."""
+    own = {"BASE_URL": "https://shop.example", "ROBOTS": {}}
+    configure(**{"BASE_URL": None, "SITES": {"shop": own}, **given})
+    with in_force(Site("shop", "https://shop.example")):
+        assert setting_name(key) == f"SITEMAPS_PLUS{expected}"

@@ -15,7 +15,7 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus import conf, sites
-from django_sitemaps_plus.conf import in_force
+from django_sitemaps_plus.conf import in_force, setting_name
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import (
     EngineStatus,
@@ -166,11 +166,11 @@ def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
     """Return the engines to notify; refuse a choice of URLs that they do not take."""
     engines = dispatch.chosen_engines(names)
     if not engines:
-        none = f"No engines: {sites.setting_name('ENGINES')} is empty."
+        none = f"No engines: {setting_name('ENGINES')} is empty."
         raise CommandError(next(map(str, broken_engines()), none))
     if reason := sites.silence_reason():
         raise CommandError(
-            f"Engines are not notified: {reason}. {sites.setting_name('NOTIFY')} = "
+            f"Engines are not notified: {reason}. {setting_name('NOTIFY')} = "
             "True forces it. What changed until now is not submitted later: edit and "
             "build again, or name URLs."
         )

@@ -429,6 +429,11 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
     shown = client.get(DASHBOARD).text
     assert f"{cell}\N{EN DASH}" in shown
     assert "First steps" in shown
+    assert shown.count("SITEMAPS_PLUS[&#x27;ENGINES&#x27;]") == 3
+    configure(SITES={"shop": {"BASE_URL": "https://example.com"}})
+    own = "SITEMAPS_PLUS[&#x27;SITES&#x27;][&#x27;shop&#x27;][&#x27;ENGINES&#x27;]"
+    assert client.get(DASHBOARD).text.count(own) == 3
+    configure(SITES=None)
     assert '<details id="steps-default"' in shown  # by which a refresh knows it
     assert "Cron or workers" in shown
     assert "start a worker" not in shown

@@ -681,7 +681,7 @@ class TestChanges:
     @pytest.mark.parametrize(
         ("settings_", "words"),
         [
-            ({}, "Not recorded: No engine is configured"),
+            ({}, "Not recorded: Engines are not notified:"),
             ({"NOTIFY": False}, "Not recorded: Engines are not notified:"),
             ({"NOTIFY": True}, "None yet"),
         ],
