@@ -228,10 +228,8 @@ class ExclusionAdmin(_Admin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the list as a tab of the dashboard."""
-        context = {
-            "title": capfirst(self.opts.verbose_name_plural),
-            "tabs": tabs(request, self.admin_site),
-        }
+        title = capfirst(self.opts.verbose_name_plural)
+        context = {"title": title, **tabs(request, self.admin_site)}
         return super().changelist_view(request, context | (extra_context or {}))
 
     def get_search_results(

@@ -53,25 +53,27 @@ def show(
         "tab_url": reverse(
             f"admin:sitemaps_plus_dashboard_{tab}", current_app=admin_site.name
         ),
-        "tabs": tabs(request, admin_site, context.get("site")),
+        **tabs(request, admin_site, context.get("site")),
     }
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
 
 
 def tabs(
     request: HttpRequest, admin_site: AdminSite, site: Site | None = None
-) -> list[tuple[str, Any]]:
-    """Return the URLs and labels of the tabs that a user may open."""
+) -> dict[str, Any]:
+    """Return URLs and labels of the tabs that a user may open, and where URLs are."""
     query = f"?{urlencode({'site': site.name})}" if site else ""
     known: list[Any] = [(Dashboard, name, label, query) for name, label in TABS]
     exclusions = capfirst(Exclusion._meta.verbose_name_plural)
     known.append((Exclusion, "changelist", exclusions, ""))
+    known.append((Dashboard, "url", "", ""))
     found = []
     for model, name, label, query in known:
         if admin_site.is_registered(model) and may_view(request, admin_site, model):
             view = f"admin:sitemaps_plus_{model._meta.model_name}_{name}"
             found.append((reverse(view, current_app=admin_site.name) + query, label))
-    return found
+    look_up = found.pop()[0] if found and not found[-1][1] else ""
+    return {"tabs": found, "look_up": look_up}
 
 
 def may_view(

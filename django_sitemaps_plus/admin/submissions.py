@@ -73,18 +73,18 @@ def _chosen(request: HttpRequest, site: Site) -> dict[str, Any]:
     if len(found) > AT_ONCE:
         following = found[AT_ONCE - 1].pk
 
-    said = {it: (name, word, since) for name, (it, word, since) in STATES.items()}
+    words = {it: (name, word, since) for name, (it, word, since) in STATES.items()}
     shown = []
     for row in found[:AT_ONCE]:
-        name, word, since = said[Delivery.State(row.state)]
+        name, word, since = words[Delivery.State(row.state)]
         url = row.target if row.target.startswith(("http://", "https://")) else ""
         shown.append(
             (row, url, uri_to_iri(row.target), name, word, getattr(row, since))
         )
     chosen = {"engine": engine, "engines": engines, "state": state, "states": STATES}
     page = {"rows": shown, "following": following, "now": timezone.now()}
-    page["silence"] = silence_reason()
-    return {**chosen, **page, "q": q, "is_exact": bool(exact)}
+    said = {"silence": silence_reason(), "is_exact": bool(exact)}
+    return {**chosen, **page, **said, "q": q}
 
 
 def _read(

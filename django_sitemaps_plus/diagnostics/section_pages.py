@@ -159,8 +159,8 @@ def _shown(pages: PageQuerySet) -> list[SectionPage]:
         When(dirty, then=Value(PageState.DIRTY.value)),
         default=Value(PageState.FRESH.value),
     )
-    columns = ("number", "low", "entries", "skipped", "dropped", "lastmod", "error")
-    columns += ("attempts", "published_at")
+    counts = ("entries", "skipped", "dropped", "attempts")
+    columns = ("number", "low", "lastmod", "error", "published_at", *counts)
     others = {"rendered_at": F("checked_at"), "now": state}
     found, noted = list[SectionPage](), noted_pages()
     for row in pages.values("pk", *columns, **others)[: AT_ONCE + 1]:

@@ -357,6 +357,10 @@ class TestExclusions:
         for label in labels:
             start = EXCLUSIONS if label == "Exclusions" else DASHBOARD
             page = html.fromstring(client.get(start).content.decode())
+            boxes = page.cssselect(".sitemaps-search[action]")
+            assert len(boxes) == ("view_dashboard" in rights)
+            for box in boxes:
+                assert client.get(box.get("action")).status_code == 200
             tabs = page.cssselect(".sitemaps-tabs a")
             assert [it.text_content() for it in tabs] == labels
             [address] = [it.get("href") for it in tabs if it.text_content() == label]
