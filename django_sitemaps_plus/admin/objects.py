@@ -37,6 +37,7 @@ from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import bdi
 
 from .actions import allowed_actions, say_done
 from .pages import (
+    MAX_NAMED,
     as_seen,
     fields_shown,
     known_sites,
@@ -235,8 +236,17 @@ class ExclusionAdmin(_Admin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Exclusion], search_term: str
     ) -> tuple[QuerySet[Exclusion], bool]:
-        """Find exclusions also by the URL, or the path, of their objects."""
+        """Find exclusions also by the URL, the path or the name of their objects.
+
+        The names are those that the user may see, of the newest thousand.
+        """
         rows, has_twice = super().get_search_results(request, queryset, search_term)
+        if term := search_term.strip().casefold():
+            newest = queryset.order_by("-pk")[:MAX_NAMED]
+            keys = {(it.model, it.key): it.pk for it in newest}
+            named = named_objects(request, self.admin_site, keys).items()
+            found = [keys[it] for it, (name, *_) in named if term in name.casefold()]
+            rows |= queryset.filter(pk__in=found)
         if "/" in search_term:
             ask = explain.exclusions_at
             shown = partial(fields_shown, request, self.admin_site)

@@ -315,14 +315,17 @@ class TestExclusions:
         assert self.objects(client)[0] == names
         assert [*self.objects(client)[1]] == names[2:]
 
-    def test_they_are_found_by_the_urls_of_their_objects(self, client, user, products):
+    def test_they_are_found_by_the_urls_and_names_of_their_objects(
+        self, client, user, products
+    ):
         """By those who may view the objects."""
         for product in products[:3]:
             exclude(product, by="bob")
         [url], name = product_urls([1]), products[1].slug
         for rights, expected in (("view_product", [str(products[1])]), ("", [])):
             user("view_exclusion", rights)
-            for term in (url, f" /products/{name}/ ", f"example.com/products/{name}/"):
+            terms = (url, f" /products/{name}/ ", f"example.com/products/{name}/")
+            for term in (*terms, f"{products[1]} ".upper()):
                 found = html.fromstring(client.get(EXCLUSIONS, {"q": term}).text)
                 texts = found.cssselect(".field-object_link bdi")
                 assert [it.text for it in texts] == expected
