@@ -112,8 +112,14 @@ class SitemapMixin(_MixinBase):
         is_part, [sites, fault] = "part" in request.GET, known_sites(request)
         request.current_app = self.admin_site.name
         fields = flatten_fieldsets(self.get_fieldsets(request, row))
+        others = partial(fields_shown, request, self.admin_site)
         say = partial(as_seen, request, self.admin_site)
-        ask, shown = explain.explain_object, lambda row: fields
+
+        def shown(it: Any) -> Any:  # a condition may be on what the row refers to
+            is_own = isinstance(it, self.model._meta.concrete_model)
+            return fields if is_own and it.pk == row.pk else others(it)
+
+        ask = explain.explain_object
         context: dict[str, Any] = {
             "answers": [(it, *_answer(ask, row, it, shown, say)) for it in sites],
             "fault": fault,

@@ -28,7 +28,7 @@ from django_sitemaps_plus.diagnostics.site_problems import Named
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.sites import get_sites
-from django_sitemaps_plus.sources.conditions import as_keys
+from django_sitemaps_plus.sources.keys import as_keys
 
 #: Objects of a model that are named.
 MAX_NAMED = 1_000

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
+from functools import partial, reduce
 from typing import Any
 
 from django.db.models import Field, Lookup, Model, Q
@@ -45,6 +46,17 @@ _ASKS = {
     "lt": gettext_lazy("it must be below %s"),
     "lte": gettext_lazy("it must be %s or less"),
     "in": gettext_lazy("it must be one of %s"),
+    "range": gettext_lazy("it must be between: %s"),
+    **dict.fromkeys(("contains", "icontains"), gettext_lazy("it must contain %s")),
+    **dict.fromkeys(
+        ("startswith", "istartswith"), gettext_lazy("it must begin with %s")
+    ),
+    **dict.fromkeys(("endswith", "iendswith"), gettext_lazy("it must end with %s")),
+}
+#: The same of a value that must not be so; others turn to their opposites.
+_ASKS_NOT = {
+    **dict.fromkeys(("exact", "iexact", "in"), gettext_lazy("it must not be %s")),
+    **dict.fromkeys(("contains", "icontains"), gettext_lazy("it must not contain %s")),
 }
 
 # A comparison that holds where another does not.
@@ -62,36 +74,57 @@ _MEANS = {
 def reasons_of(
     found: Sequence[Condition] | None,
     row: Any,
-    shown: Collection[str] | None,
+    shown: Callable[[Any], Collection[str] | None],
     source: ModelSource,
 ) -> Iterator[str]:
     """Yield in words what ``unmet()`` has found of a row, declared times first.
 
-    With names of fields that may be shown, a condition on others is told without
-    values.
+    ``shown`` gives the names of those fields of a row that may be shown: a condition on
+    others is told without values.
     """
     times = ((source.starts, "gt"), (source.ends, "lte"))
     for path, lookup in () if found is None else times:
-        if path and (shown is None or path in shown):
+        if path and _is_shown(path, row, shown):
             passed = Q(pk=row.pk, **{f"{path}__{lookup}": timezone.now()})
             rows = every_row(source).filter(passed).order_by(path)
             for moment in rows.values_list(path, flat=True)[:1]:
                 yield _listed(moment, is_early=lookup == "gt")
     for it in found or ():
-        hidden = set() if shown is None else it.fields - {*shown}
-        if not it.sql:
+        hidden = {path for path in it.fields if not _is_shown(path, row, shown)}
+        if it.is_never:
             yield _("the section lists no row at all: its query is empty, as by none()")
         elif hidden:
-            names = ", ".join(sorted(hidden - {""}))
             veiled = _("a condition on fields that you do not see here: %s")
+            names = ", ".join([_label(row, path) for path in sorted(hidden - {""})])
             yield veiled % (names or _("those of other rows"))
         else:
-            yield (
-                _in_words(it, row)
-                or _("it does not meet a condition of the section: %s") % it.sql
-            )
+            yield _in_words(it, row)
     if found == []:
         yield _("the conditions of the section exclude it together")
+
+
+def _is_shown(
+    path: str, row: Any, shown: Callable[[Any], Collection[str] | None]
+) -> bool:
+    """Return whether the field at a path may be shown, and each that leads to it."""
+    for name in path.split("__"):
+        fields = shown(row)
+        if fields is not None and name not in fields:
+            return False
+        row = getattr(row, name, None)
+        if not isinstance(row, Model):
+            break
+    return True
+
+
+def _label(row: Any, path: str) -> str:
+    """Return the verbose name of a field, after those that lead to it."""
+    names, model = list[str](), type(row)
+    for name in path.split("__"):
+        field = model._meta.get_field(name)
+        names.append(str(field.verbose_name))
+        model = field.related_model
+    return ": ".join(names)
 
 
 def sees_all(row: Model, shown: Collection[str] | None) -> bool:
@@ -119,41 +152,61 @@ def plainly(reason: str, *, is_whole: bool = True) -> str:
 
 
 def _in_words(condition: Condition, row: Any) -> str:
+    """Return what a condition asks of a row, by the verbose names of fields."""
+    if condition.parts:
+        words = _("%(one)s, and %(other)s")
+        if condition.is_any:
+            words = _("%(one)s, or %(other)s")
+        told = [_in_words(it, row) for it in condition.parts]
+        return reduce(lambda one, other: words % {"one": one, "other": other}, told)
+    paths = condition.fields - {""}
+    others = {_("other rows")} if "" in condition.fields else set()
+    names = ", ".join([*sorted(map(partial(_label, row), paths)), *sorted(others)])
+    words = _("it does not meet a condition on: %s") % names
+    return _compared(condition, row) or words
+
+
+def _compared(condition: Condition, row: Any) -> str:
     """Return what the comparison of a field with a value asks; "" for all others."""
     lookup, is_negated = condition.lookup, condition.is_negated
     field: Any = getattr(getattr(lookup, "lhs", None), "target", None)
-    if field is None or not isinstance(lookup, Lookup):
+    if field is None or not isinstance(lookup, Lookup) or len(condition.fields) != 1:
         return ""
-    value, wanted, name = field.value_from_object(row), lookup.rhs, lookup.lookup_name
+    wanted, name, [path] = lookup.rhs, lookup.lookup_name, condition.fields
     if isinstance(wanted, Now):
         wanted = timezone.now()
     if hasattr(wanted, "resolve_expression"):  # another column, or a subquery
         return ""
-    shown = {"field": field.verbose_name, "value": in_words(value, field)}
-    if isinstance(lookup, IsNull):
-        is_null = bool(wanted) != is_negated
-        asked = _("it must be empty") if is_null else _("it must not be empty")
-        return _("%(field)s is %(value)s; %(asked)s") % {**shown, "asked": asked}
+    value, shown = None, {"field": f"{field.model._meta.verbose_name}: "}
+    shown["field"] += str(field.verbose_name)
+    words = _("%(field)s: %(asked)s")
+    if path:  # else there may be many other rows, and as many values
+        *links, _name = path.split("__")
+        owner = reduce(lambda it, link: getattr(it, link, None), links, row)
+        value = None if owner is None else field.value_from_object(owner)
+        shown = {"field": _label(row, path), "value": in_words(value, field)}
+        words = _("%(field)s is %(value)s; %(asked)s")
     if is_negated and name in _OPPOSITES:
         name, is_negated = _OPPOSITES[name], False
-    if name not in _ASKS:
-        return ""
     is_time = name in ("lte", "gte") and isinstance(value, date)
     is_time |= name in ("lt", "gt") and isinstance(value, datetime)
     if is_time and is_present(wanted):
         return _listed(value, is_early=name in ("lt", "lte"))
-    if name == "in":
+    if isinstance(lookup, IsNull):
+        is_null = bool(wanted) != is_negated
+        asked = _("it must be empty") if is_null else _("it must not be empty")
+        return words % {**shown, "asked": asked}
+    if name not in (_ASKS_NOT if is_negated else _ASKS):
+        return ""
+    if name in ("in", "range"):
         wanted = list(wanted)
-        others = ["…"] if len(wanted) > MAX_VALUES else []
-        told = ", ".join(
-            [*[in_words(it, field) for it in wanted[:MAX_VALUES]], *others]
-        )
+        told = [in_words(it, field) for it in wanted[:MAX_VALUES]]
+        told += ["…"] if len(wanted) > MAX_VALUES else []
+        wanted_words = ", ".join(told)
     else:
-        told = in_words(wanted, field)
-    asked = _ASKS[name] % told
-    if is_negated:
-        asked = _("it must not be %s") % told
-    return _("%(field)s is %(value)s; %(asked)s") % {**shown, "asked": asked}
+        wanted_words = in_words(wanted, field)
+    asked = (_ASKS_NOT if is_negated else _ASKS)[name] % wanted_words
+    return words % {**shown, "asked": asked}
 
 
 def _listed(moment: Any, *, is_early: bool) -> str:

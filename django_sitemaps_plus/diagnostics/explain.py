@@ -275,7 +275,7 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                 words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
                 note = excluded.note
                 reasons.append(f"{words}: {note}" if note else words)
-            reasons += dict.fromkeys(reasons_of(conditions, row, shown, rows))
+            reasons += dict.fromkeys(reasons_of(conditions, row, viewer.shown, rows))
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not lines and (whole := _of_all_rows(section)):
             # A page that was built before may have it still.

@@ -31,7 +31,7 @@ from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import own_sites
-from django_sitemaps_plus.sources.conditions import as_keys
+from django_sitemaps_plus.sources.keys import as_keys
 from django_sitemaps_plus.tracking.recording import notify_changed
 
 from .answers import look

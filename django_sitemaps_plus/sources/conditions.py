@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.core.exceptions import EmptyResultSet, ValidationError
+from django.core.exceptions import EmptyResultSet
 from django.db import Error
 from django.db.models import (
     Aggregate,
@@ -42,7 +43,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.outages import is_outage
 
-from .keys import key_field
+from .keys import as_keys
 from .querysets import narrowed, plain
 
 #: How near a value is to the present time that was taken from it just before.
@@ -64,13 +65,16 @@ _COMPARISONS = (
 _OTHERS = (Query, Subquery, Aggregate, Window, RawSQL, ExtraWhere)
 
 
-class Condition(NamedTuple):
-    """A part of the filter of a queryset."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A part of the filter of a queryset that a row does not meet."""
 
-    sql: str  # "" of one that no row meets, such as none()
-    fields: set[str]  # of the row, by name; "" stands for anything else
-    lookup: Any  # the only comparison in it; None where there are others
-    is_negated: bool  # whether rows must not meet the comparison
+    fields: set[str]  # by path from the row, also of what it refers to; "" for others
+    lookup: Any = None  # the only comparison in it; None where there are others
+    is_negated: bool = False  # whether rows must not meet the comparison
+    parts: Sequence[Condition] = ()  # that the row does not meet either
+    is_any: bool = False  # whether one of the parts is enough
+    is_never: bool = False  # whether no row meets it, as of none()
 
 
 def unmet(rows: QuerySet[Any], row: Any) -> list[Condition] | None:
@@ -79,54 +83,83 @@ def unmet(rows: QuerySet[Any], row: Any) -> list[Condition] | None:
     Each is tried alone, and rows without a related one stay for it to be tried on. None
     is found where the row meets each, but not all together.
     """
-    own = Q(pk=row.pk)
+    own, where = Q(pk=row.pk), rows.query.where
     if narrowed(rows, own).exists():
         return None
-    found, where = list[Condition](), rows.query.where
-    own_aliases: set[str] = set()
-    for alias, table in rows.query.alias_map.items():  # each after what it joins
-        link = getattr(getattr(table, "join_field", None), "remote_field", None)
-        is_parent = getattr(link, "parent_link", False)
-        if table.parent_alias is None or (
-            is_parent and table.parent_alias in own_aliases
-        ):
-            own_aliases.add(alias)
-    is_list = where.connector == AND and not where.negated
-    conditions: list[Any] = [*where.children] if is_list else [where]
-    for condition in conditions:
+    paths = _paths(rows.query)
+
+    def holds(node: Any, *, is_negated: bool = False) -> bool:
         alone = rows.all()
-        alone.query.where = WhereNode([condition])
+        alone.query.where = WhereNode([WhereNode([node], negated=is_negated)])
         alone.query.promote_joins(list(alone.query.alias_map))
-        if narrowed(alone, own).exists():
-            continue
-        sql, values = "", list[Any]()
-        with suppress(EmptyResultSet):
-            sql, values = rows.query.get_compiler(rows.db).compile(condition)
-        is_negated = isinstance(condition, WhereNode) and condition.negated
-        parts = condition.children if is_negated else [condition]
-        # Django adds to a negation that its column may be null.
-        if is_negated and len(parts) == 2 and isinstance(parts[1], IsNull):
-            first, last = [getattr(it, "lhs", None) for it in parts]
-            parts = parts[:1] if first == last and not parts[1].rhs else parts
-        fields = _fields(condition, row, own_aliases)
-        is_one = len(parts) == 1 and "" not in fields
-        lookup = parts[0] if is_one else None
-        told = sql % tuple(map(repr, values))
-        found.append(Condition(told, fields, lookup, is_negated))
+        return narrowed(alone, own).exists()
+
+    def part(node: Any, *, is_negated: bool = False) -> Condition:
+        fields = _fields(node, row, paths)
+        if not isinstance(node, WhereNode):
+            return Condition(fields=fields, lookup=node, is_negated=is_negated)
+        is_negated ^= node.negated
+        is_any = (node.connector == OR) != is_negated
+        parts = [
+            part(it, is_negated=is_negated)
+            for it in _unguarded(node.children)
+            if is_any or not holds(it, is_negated=is_negated)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        parts = parts if node.connector in (AND, OR) else []
+        return Condition(fields=fields, parts=parts, is_any=is_any)
+
+    found = list[Condition]()
+    is_list = where.connector == AND and not where.negated
+    for node in where.children if is_list else [where]:
+        if not holds(node):
+            try:
+                rows.query.get_compiler(rows.db).compile(node)
+                found.append(part(node))
+            except EmptyResultSet:
+                found.append(Condition(fields=set(), is_never=True))
     return found
 
 
-def _fields(expression: Any, row: Any, aliases: Collection[str]) -> set[str]:
-    """Return the names of a row's fields in a condition; "" for anything else."""
+def _paths(query: Query) -> dict[str, str]:
+    """Return the path from a row to each table of which it has one row, by alias."""
+    paths: dict[str, str] = {}
+    for alias, table in query.alias_map.items():  # each after what it joins
+        link: Any = getattr(table, "join_field", None)
+        base = paths.get(table.parent_alias or "")
+        if table.parent_alias is None:
+            paths[alias] = ""
+        elif base is None or getattr(table, "filtered_relation", None):
+            continue
+        elif getattr(getattr(link, "remote_field", None), "parent_link", False):
+            paths[alias] = base
+        elif link.concrete and not link.many_to_many:
+            paths[alias] = f"{base}{link.name}__"
+    return paths
+
+
+def _unguarded(nodes: Sequence[Any]) -> list[Any]:
+    """Return nodes without what Django adds where a column may be null."""
+    known = [it.lhs for it in nodes if isinstance(it, Lookup)]
+    return [
+        it
+        for it in nodes
+        if not (isinstance(it, IsNull) and not it.rhs and known.count(it.lhs) > 1)
+    ]
+
+
+def _fields(expression: Any, row: Any, paths: Mapping[str, str]) -> set[str]:
+    """Return the paths of a row's fields in a condition; "" for anything else."""
     if isinstance(expression, Col):
-        is_own = isinstance(row, expression.target.model)
-        is_own &= expression.alias in aliases
-        return {expression.target.name if is_own else ""}
+        path, field = paths.get(expression.alias), expression.target
+        is_known = path or (path == "" and isinstance(row, field.model))
+        return {f"{path}{field.name}" if is_known else ""}
     has_parts = hasattr(expression, "get_source_expressions")
     if isinstance(expression, RawSQL | Query) or not has_parts:
         return {""}
     parts = [it for it in expression.get_source_expressions() if it is not None]
-    return set[str]().union(*[_fields(part, row, aliases) for part in parts])
+    return set[str]().union(*[_fields(part, row, paths) for part in parts])
 
 
 def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -154,17 +187,6 @@ def excluded_keys(model: type[Model]) -> list[Any]:
             raise
         return []  # before the first migration of our tables
     return as_keys(model, [text for (text,) in texts])
-
-
-def as_keys(model: type[Model], texts: Iterable[str]) -> list[Any]:
-    """Return primary keys of their texts; one of another type is that of no row."""
-    keys, field = [], key_field(model, "pk")
-    for text in texts:
-        with suppress(ValidationError, ValueError, TypeError):
-            key = field.to_python(text)
-            field.run_validators(key)  # the database may refuse a number too large
-            keys.append(key)
-    return keys
 
 
 class Moment(NamedTuple):

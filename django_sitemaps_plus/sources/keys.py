@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -175,3 +175,14 @@ class KeySpace:
             cursor.execute(sql, prepared)
             ordered: list[tuple[int, int]] = cursor.fetchall()
         return ordered
+
+
+def as_keys(model: type[models.Model], texts: Iterable[str]) -> list[Any]:
+    """Return primary keys of their texts; one of another type is that of no row."""
+    keys, field = [], key_field(model, "pk")
+    for text in texts:
+        with suppress(ValidationError, ValueError, TypeError):
+            key = field.to_python(text)
+            field.run_validators(key)  # the database may refuse a number too large
+            keys.append(key)
+    return keys

@@ -458,8 +458,20 @@ class TestConditions:
             (~Q(name__in=["odd"]), "name is 'odd'; it must not be 'odd'"),
             (Q(popularity=None), "popularity is 2.0; it must be empty"),
             (~Q(popularity__isnull=False), "popularity is 2.0; it must be empty"),
-            (Q(name__contains="x"), "it does not meet a condition of the section: "),
-            (Q(name=F("slug")), "it does not meet a condition of the section: "),
+            (Q(name__contains="x"), "name is 'odd'; it must contain 'x'"),
+            (~Q(name__contains="o"), "name is 'odd'; it must not contain 'o'"),
+            (Q(popularity__range=(3, 4)), "it must be between: 3.0, 4.0"),
+            (Q(name=F("slug")), "it does not meet a condition on: name, slug"),
+            (Q(updated_at__year=2030), "it does not meet a condition on: updated at"),
+            (
+                Q(name="x") | Q(published=True, popularity__gt=3),
+                "name is 'odd'; it must be 'x', or popularity is 2.0; it must be above",
+            ),
+            (
+                ~Q(name="odd", popularity=2.0),
+                "name is 'odd'; it must not be 'odd', or popularity is 2.0; it must",
+            ),
+            (~(Q(name="odd") | Q(popularity=3)), "name is 'odd'; it must not be 'odd'"),
             (~Q(popularity__lt=3), "popularity is 2.0; it must be 3.0 or more"),
             (Q(updated_at__lte=Now()), "listed from Jan. 2, 2040, 5:04 a.m."),
             (~Q(updated_at__gt=Now()), "listed from Jan. 2, 2040, 5:04 a.m. EET"),
@@ -473,7 +485,7 @@ class TestConditions:
     def test_plain_comparisons_are_told_in_words(
         self, sections, products, condition, words
     ):
-        """Times in the time zone of the reader; all else is shown as SQL."""
+        """Times in the time zone of the reader; never as SQL."""
 
         def rows(self: Any) -> Any:
             return Product.objects.filter(condition)
@@ -497,7 +509,7 @@ class TestConditions:
         ("source", "words"),
         [
             (Items, "published is No; it must be Yes"),
-            (limited(2, get_queryset=either), " OR "),  # one condition
+            (limited(2, get_queryset=either), "it must be Yes, or name is"),
             (
                 limited(2, get_queryset=lambda self: Product.objects.none()),
                 "no row at all",
@@ -519,7 +531,55 @@ class TestConditions:
         books = model_source(Book, location=route, get_queryset=tagged)
         sections.register("books", books)
         [reason] = reasons("/books/b/")
-        assert "'new'" in reason
+        assert reason == "tag: name: it must be 'new'"
+
+    @pytest.mark.parametrize(
+        ("condition", "words"),
+        [
+            (Q(author__name="B"), "author: name is 'A'; it must be 'B'"),
+            (~Q(author__name="A"), "author: name is 'A'; it must not be 'A'"),
+            (
+                Q(author__name="B") | Q(author__updated_at=None, slug="c"),
+                "author: name is 'A'; it must be 'B', or slug is 'b'; it must be 'c'",
+            ),
+            (~Q(author__book__slug="b"), "it does not meet a condition on: "),
+        ],
+    )
+    def test_what_a_row_refers_to_has_its_names(self, sections, condition, words):
+        def some(self: Any) -> Any:
+            return Book.objects.filter(condition)
+
+        Book.objects.create(author=Author.objects.create(name="A"), slug="b")
+        route = Route("book-detail", slug="slug")
+        sections.register(
+            "books", model_source(Book, location=route, get_queryset=some)
+        )
+        [reason] = reasons("/books/b/")
+        assert words in reason
+        assert "SELECT" not in reason
+
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            ((["author"], ["name"]), "author: name is 'A'"),
+            ((["author"], []), "you do not see here: author: name"),
+            (([], ["name"]), "you do not see here: author: name"),
+        ],
+    )
+    def test_what_a_row_refers_to_is_told_to_who_sees_it(self, sections, fields, words):
+        def some(self: Any) -> Any:
+            return Book.objects.filter(author__name="B")
+
+        Book.objects.create(author=Author.objects.create(name="A"), slug="b")
+        route = Route("book-detail", slug="slug")
+        sections.register(
+            "books", model_source(Book, location=route, get_queryset=some)
+        )
+        shown = dict(zip((Book, Author), fields, strict=True))
+        found = explain(
+            "/books/b/", get_site(), lambda row: ["slug", *shown[type(row)]]
+        )
+        assert words in found.rows[0].reasons[0]
 
 
 class TestErrors:
