@@ -156,7 +156,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 
     trends = [
         Trend(_("Entries"), history.entries),
-        Trend(_("Page builds in a day, changed or not"), history.rendered),
+        Trend(_("Published pages"), history.pages),
         Trend(_("Rows left out"), history.skipped),
     ]
     yesterday = timezone.now() - timedelta(days=1)

@@ -65,7 +65,7 @@ class SectionReport:
         kind = Figure.Kind
         added: dict[Figure.Kind, float] = {
             kind.ENTRIES: self.entries,
-            kind.PAGES: self.rendered,
+            kind.PAGES: self.pages,
             kind.SKIPPED: self.skipped,
         }
         if self.rendered and self.pages and self.seconds:

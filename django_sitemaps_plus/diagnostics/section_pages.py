@@ -288,13 +288,13 @@ class History:
 
     days: list[date]
     entries: list[float | None]  # after the last build by then; None before the first
-    rendered: list[float]  # pages, by all builds of the day
+    pages: list[float | None]  # with entries, the same
     skipped: list[float | None]  # rows left out, as entries
     rate: float | None  # entries a second of one process, by the last build
 
     @property
     def is_empty(self) -> bool:
-        """Whether no build of these days has rendered a page."""
+        """Whether no build has recorded anything in these days."""
         return self.entries[-1] is None
 
 
@@ -302,13 +302,12 @@ def read_history(section: str, site: Site) -> History:
     """Return the history of a section in the current time zone, by one query."""
     days, kind = last_days(), Figure.Kind
     unknown: list[float | None] = [None] * len(days)
-    rows = Figure.objects.filter(name=section, kind__in=[*Figure.STATES, kind.PAGES])
+    rows = Figure.objects.filter(name=section, kind__in=Figure.STATES)
     of = _by_day(rows, site, days)
-    rendered = of.get((section, kind.PAGES), unknown)
     return History(
         days=days,
         entries=of.get((section, kind.ENTRIES), unknown),
-        rendered=[value or 0.0 for value in rendered],
+        pages=of.get((section, kind.PAGES), unknown),
         skipped=of.get((section, kind.SKIPPED), unknown),
         rate=of.get((section, kind.RATE), unknown)[-1],
     )

@@ -53,7 +53,7 @@ class Figure(Row):
         """The things that are counted."""
 
         ENTRIES = "entries"  # that a section has after its last build of the hour
-        PAGES = "pages"  # that were rendered
+        PAGES = "pages"  # with entries, the same
         SKIPPED = "skipped"  # rows that it leaves out after its last build of the hour
         ACCEPTED = "accepted"  # targets
         FAILED = "failed"  # targets of requests that are made again
@@ -61,7 +61,7 @@ class Figure(Row):
         FINDINGS = "findings"  # of the last audit of the hour, of the index
 
     #: Kinds that say how a section is: the last number of an hour counts, no sum.
-    STATES = (Kind.ENTRIES, Kind.SKIPPED, Kind.RATE, Kind.FINDINGS)
+    STATES = (Kind.ENTRIES, Kind.PAGES, Kind.SKIPPED, Kind.RATE, Kind.FINDINGS)
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64)  # of a section or an engine

@@ -414,7 +414,7 @@ class TestTrend:
         captions = page.xpath("//figure/figcaption")
         assert [" ".join(it.text_content().split()) for it in captions] == [
             "Entries: 10,000",
-            "Page builds in a day, changed or not: 10",
+            "Published pages: 8",
             "Rows left out: 3",
         ]
         axes = [
@@ -423,24 +423,24 @@ class TestTrend:
         ]
         days = "10/27/2026 11/25/2026"
         assert axes == [[f"{top} 0", days] for top in ("10,000", "40", "7")]
-        entries, rendered, skipped = page.xpath("//figure//svg/path/@d")
+        entries, pages, skipped = page.xpath("//figure//svg/path/@d")
         # From the first that is known.
         assert entries == "M27 100V50.00H28V0.00H29V0.00H30V100Z"
-        assert rendered.endswith("V100.00H28V0.00H29V75.00H30V100Z")
+        assert pages == "M28 100V0.00H29V80.00H30V100Z"
         assert skipped == "M28 100V0.00H29V57.14H30V100Z"
         assert page.xpath("//figure//svg/@viewbox") == ["0 0 30 100"] * 3
         titles = page.xpath("//figure//svg[@role='img']/title/text()")
         assert [it.partition(":")[0] for it in titles] == [
-            *("Entries", "Page builds in a day, changed or not", "Rows left out")
+            *("Entries", "Published pages", "Rows left out")
         ]
         assert titles[0].endswith("up to 10,000")
         rows = page.xpath("//details/table/tbody/tr")
         assert len(rows) == 30
         assert [[it.text_content() for it in row] for row in rows[:4]] == [
-            ["11/25/2026", "10,000", "10", "3"],
+            ["11/25/2026", "10,000", "8", "3"],
             ["11/24/2026", "10,000", "40", "7"],
-            ["11/23/2026", "5,000", "0", DASH],
-            ["11/22/2026", DASH, "0", DASH],
+            ["11/23/2026", "5,000", DASH, DASH],
+            ["11/22/2026", DASH, DASH, DASH],
         ]
         assert rows[0].xpath("th/time/@datetime") == ["2026-11-25"]
 
@@ -467,33 +467,32 @@ class TestHistory:
         assert found.is_empty
         figure(16, "pages", 1)  # at 23:00 UTC, which is midnight
         figure(17, "pages", 4)
-        figure(-30, "pages", 3)  # by a clock that is ahead
-        figure(-30, "entries", 3)
-        assert self.read().rendered[-2:] == [4, 1 + 3]
+        figure(-30, "entries", 3)  # by a clock that is ahead
+        assert self.read().pages[-2:] == [4, 1]
         assert self.read().entries[-2:] == [None, 3]
 
     @pytest.mark.parametrize(
-        ("figures", "entries", "rendered"),
+        ("figures", "entries", "pages"),
         [
             # A day without a build has the last number; one with several the last.
             (
                 [(50, "entries", 7), (30, "entries", 5), (28, "entries", 9)],
                 [None] * 27 + [7, 9, 9],
-                [0] * 30,
+                [None] * 30,
             ),
             # The hours before the first day say with how many it began.
             (
                 [(30 * 24, "entries", 6), (30 * 24, "pages", 6), (25, "pages", 3)],
                 [6] * 30,
-                [0] * 28 + [3, 0],
+                [6] * 28 + [3, 3],
             ),
         ],
     )
-    def test_each_day_has_its_numbers(self, figures, entries, rendered):
+    def test_each_day_has_its_numbers(self, figures, entries, pages):
         for hours, kind, value in figures:
             figure(hours, kind, value)
         found = self.read()
-        assert (found.entries, found.rendered) == (entries, rendered)
+        assert (found.entries, found.pages) == (entries, pages)
         assert not found.is_empty
 
     def test_others_do_not_count(self):
@@ -502,7 +501,7 @@ class TestHistory:
         figure(1, "entries", 1, name="others")
         figure(1, "accepted", 1)
         assert self.read().is_empty
-        assert self.read().rendered == [0] * 30
+        assert self.read().pages == [None] * 30
 
     def test_there_are_no_zones_without_use_tz(self, settings, monkeypatch):
         """Times are those of TIME_ZONE, and naive."""
@@ -513,7 +512,7 @@ class TestHistory:
             hour = now.replace(minute=0) - timedelta(hours=ago)
             figure(0, "pages", ago + 1, hour=hour)
         found = self.read()
-        assert (found.days[-1], found.rendered[-2:]) == (date(2026, 11, 25), [2, 1])
+        assert (found.days[-1], found.pages[-2:]) == (date(2026, 11, 25), [2, 1])
 
     def test_one_query_whatever_the_size(self, django_assert_num_queries):
         for hour in range(50):
