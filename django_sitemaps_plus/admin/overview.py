@@ -132,6 +132,7 @@ def first_steps(
     engines = ", ".join([it.engine for it in status.engines])
     has_report = any([it.feedback for it in status.engines])
     line = _("See that it has the line: %s") % f"Sitemap: {links[0]}"
+    is_named = status.answer.is_named if status.answer and status.is_known else None
     register = _("Register a source in a module named sitemaps.")
     engine = _("Set %s, or leave it: crawlers find sitemaps by robots.txt too.")
     with in_force(status.site):
@@ -153,7 +154,12 @@ def first_steps(
         (_("Builds"), is_served and live, "unknown", live),
         (_("Sections"), names, "error", register),
         (_("Cron or workers"), seen, "unknown", build),
-        ("robots.txt", "", "unknown", line),  # nobody has asked for it
+        (
+            "robots.txt",
+            is_named and _("It names the sitemap."),
+            "unknown" if is_named is None else "error",
+            line,
+        ),
         (_("Search engines"), engines, "warning", engine),
         ("Google Search Console", has_report and " ", "unknown", submit),
     )

@@ -7,6 +7,7 @@ front of it is not seen.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -94,6 +95,7 @@ class Answer:
     leads_to: str = ""  # where it redirects to
     is_ours: bool = False  # whether a view of ours answered
     is_sitemap: bool = False
+    is_named: bool | None = None  # whether robots.txt names it; None: nobody knows
 
     @property
     def looked_at(self) -> datetime:
@@ -133,6 +135,7 @@ class _Look(Thread):
     def run(self) -> None:
         try:
             self.answer = _look(self.site)
+            self.answer = _with_robots(self.answer, self.site)
         finally:
             connections.close_all()
             caches.close_all()
@@ -140,9 +143,8 @@ class _Look(Thread):
     def wait(self, until: float) -> Answer | None:
         """Return the answer; None where it began too late to say that there is none."""
         self.join(max(0.0, min(until, self.until) - monotonic()))
-        if self.is_alive() and until >= self.until - PATIENCE / 10:
-            return _unanswered(self.site)
-        return self.answer
+        is_late = self.is_alive() and until >= self.until - PATIENCE / 10
+        return self.answer or (_unanswered(self.site) if is_late else None)
 
 
 def look(*sites: Site) -> dict[str, Answer]:
@@ -162,7 +164,7 @@ def look(*sites: Site) -> dict[str, Answer]:
     for site in sites:
         if is_in_transaction:
             with _rolled_back():
-                answer: Answer | None = _look(site)
+                answer: Answer | None = _with_robots(_look(site), site)
         else:
             if monotonic() >= until:
                 break
@@ -278,6 +280,23 @@ def _look(site: Site) -> Answer:
     except Exception as error:  # noqa: BLE001 - whatever the project raises
         given["said"] = printable(in_one_line(error))[:MAX_WORDS]
     return replace(unanswered, seconds=round(monotonic() - began, 3), **given)
+
+
+def _with_robots(answer: Answer, site: Site) -> Answer:
+    """Return an answer with whether the robots.txt of Django names the sitemap.
+
+    A web server may have one of its own where Django has none.
+    """
+    if not answer.status or site.script_prefix != "/":
+        return answer
+    with suppress(Exception):  # whatever the project raises
+        response = ask(f"{site.origin}/robots.txt", site)
+        if response.status_code == 200 or response.status_code >= 500:
+            line = rf"^\s*sitemap:\s*{re.escape(answer.url)}\s*$"
+            text = response.getvalue().decode(errors="replace")
+            is_named = re.search(line, text, re.IGNORECASE | re.MULTILINE) is not None
+            return replace(answer, is_named=is_named)
+    return answer
 
 
 def response_of(url: str, site: Site) -> Any:

@@ -173,6 +173,36 @@ class TestLooks:
         assert problems_of(status()) == []
 
     @pytest.mark.parametrize(
+        ("robots", "text", "is_named", "state"),
+        [
+            ({}, "", True, "ok"),
+            (
+                {},
+                "User-agent: *\nSITEMAP:  https://example.com/sitemap.xml",
+                True,
+                "ok",
+            ),
+            ({}, "Sitemap: https://example.com/sitemap.xml.gz", False, "error"),
+            (None, "", None, "unknown"),  # a web server may have one
+        ],
+    )
+    def test_it_says_whether_robots_txt_names_it(
+        self, settings, configure, client, monkeypatch, robots, text, is_named, state
+    ):
+        usual = settings.ROOT_URLCONF
+        if text:
+            own = path("robots.txt", lambda request: HttpResponse(text))
+            monkeypatch.setattr(f"{__name__}.urlpatterns", [own, urlpatterns[-1]])
+            settings.ROOT_URLCONF = __name__
+        configure(ROBOTS=robots, MONITORING_TOKEN=TOKEN)
+        assert look().is_named is is_named
+        settings.ROOT_URLCONF = usual
+        client.force_login(User.objects.create_superuser("admin"))
+        overview = reverse("admin:sitemaps_plus_dashboard_changelist")
+        [(_, _, steps, *_)] = client.get(overview).context["sites"]
+        assert {it.name: it.state for it in steps}["robots.txt"] == state
+
+    @pytest.mark.parametrize(
         ("answer", "said", "remedy"),
         [
             (lambda _: HttpResponse("<html>"), "with no sitemap", "Put path("),
