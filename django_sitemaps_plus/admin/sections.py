@@ -31,7 +31,7 @@ from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.diagnostics import section_pages, site_problems
 from django_sitemaps_plus.diagnostics.advice import form_of
-from django_sitemaps_plus.diagnostics.conditions import plainly
+from django_sitemaps_plus.diagnostics.conditions import plainly, read_changes
 from django_sitemaps_plus.diagnostics.words import shortened
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Page
@@ -122,7 +122,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         first = _number(request, "from") if request.GET.get("from") else None
         found = section_pages.read_pages(name, site, first)
         history = section_pages.read_history(name, site)
-        changes = section_pages.read_changes(name, site)
+        changes = read_changes(name, site)
         if silence := silence_reason():
             silence = _("Engines are not notified: %s") % silence
         # Sections that are gone, or whose source fails, have no form.

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.models import Delivery, Section
+from django_sitemaps_plus.models import Delivery, Section, UrlChanges
 from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -61,6 +61,12 @@ _ASKS_NOT = {
 
 # A comparison that holds where another does not.
 _OPPOSITES = {"gt": "lte", "gte": "lt", "lt": "gte", "lte": "gt"}
+
+#: The answers of engines that have not accepted a URL.
+_UNSENT = {
+    Delivery.State.WAITING: gettext_lazy("waiting"),
+    Delivery.State.DEAD: gettext_lazy("rejected"),
+}
 
 #: Errors of a row by their classes, with what has happened; by "" any other.
 _MEANS = {
@@ -260,6 +266,32 @@ def answers_of_engines(url: str, site: Site, *, is_gone: bool) -> dict[str, str]
                 words = f"{words}: {delivery.error}"
         found[delivery.engine] = words
     return found
+
+
+def read_changes(section: str, site: Site) -> list[dict[str, Any]]:
+    """Return the last URL changes that engines were notified of, the newest first.
+
+    The engines of each say so themselves where they have not accepted the URL.
+    """
+    rows = UrlChanges.objects.filter(section__site=site.name, section__name=section)
+    latest = rows.values_list("latest", flat=True).first() or ()
+    engines = {name for it in latest for name in it.get("engines", ())}
+    sent = Delivery.objects.filter(site=site.name, engine__in=engines)
+    sent = sent.to({it["url"] for it in latest}).exclude(state=Delivery.State.SENT)
+    states = {(it.target, it.engine): _UNSENT[Delivery.State(it.state)] for it in sent}
+
+    def said(change: dict[str, Any], engine: str) -> str:
+        state = states.get((change["url"], engine))
+        return f"{engine} ({state})" if state else engine
+
+    return [
+        {
+            **it,
+            "at": datetime.fromisoformat(it["at"]),
+            "engines": [said(it, name) for name in it.get("engines", ())],
+        }
+        for it in latest
+    ]
 
 
 def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from html import unescape
 from itertools import islice
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from django.db.models import Case, F, Q, TextChoices, Value, When
@@ -31,7 +31,6 @@ from django_sitemaps_plus.models import (
     PageQuerySet,
     Section,
     State,
-    UrlChanges,
 )
 from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
@@ -273,13 +272,6 @@ def losing(section: str, site: Site) -> Search:
         if result.is_cut or monotonic() >= until:
             break
     return result
-
-
-def read_changes(section: str, site: Site) -> list[dict[str, Any]]:
-    """Return the last URL changes that engines were notified of, the newest first."""
-    rows = UrlChanges.objects.filter(section__site=site.name, section__name=section)
-    latest = rows.values_list("latest", flat=True).first() or ()
-    return [{**it, "at": datetime.fromisoformat(it["at"])} for it in latest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,17 +142,23 @@ def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
             "engines": (_("Search engines"), kinds["engine"]),
             "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
         }
+    found = [
+        Kind(name=name, title=title, problems=sorted(problems, key=_is_mild))
+        for name, (title, problems) in shown.items()
+        if problems
+    ]
     return SiteProblems(
         site=site,
-        kinds=[
-            Kind(name=name, title=title, problems=problems)
-            for name, (title, problems) in shown.items()
-            if problems
-        ],
+        # Errors come first, as in the banner of the dashboard.
+        kinds=sorted(found, key=lambda it: all(map(_is_mild, it.problems))),
         audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
         is_cut=findings.get("is_cut", False),
         audit=audit,
     )
+
+
+def _is_mild(problem: Problem) -> bool:
+    return problem.level != "error"
 
 
 def left_out(
@@ -320,7 +326,7 @@ def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
             items.append(Item(name=shortened(place), words=message))
         yield Problem(
             id=rule,
-            subject=WORDS.get(rule, rule),
+            subject=_(WORDS.get(rule, rule)),
             count=counts[rule],
             message=words % rule,
             level="warning" if rule in WARNINGS else "error",

@@ -4,47 +4,54 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+
+def _(words: str) -> str:
+    """Mark words for translators."""
+    return words
+
+
 # From the reports "Sitemaps" and "Page indexing"; where they are silent, the closest. A
 # question mark makes a warning.
 _CODES = {
-    "Couldn't fetch": "unreachable fetch-redirect",
-    "HTTP error": "http-status",
-    "Compression error": "gzip-damaged gzip-truncated gzip-twice gzip-missing",
-    "Sitemap file size error": "file-size entry-size",
-    "Empty sitemap": "file-empty entries-none?",
-    "Unsupported format": "html root",
-    "Leading whitespace": "leading-whitespace",
-    "Incorrect namespace": "namespace extension-namespace prefix",
-    "Parsing error": "utf-8 xml doctype entity tag-unknown",
-    "Invalid XML: too many tags": "tag-duplicate",
-    "Missing XML tag": """loc-missing tag-empty image-loc-missing
+    _("Couldn't fetch"): "unreachable fetch-redirect",
+    _("HTTP error"): "http-status",
+    _("Compression error"): "gzip-damaged gzip-truncated gzip-twice gzip-missing",
+    _("Sitemap file size error"): "file-size entry-size",
+    _("Empty sitemap"): "file-empty entries-none?",
+    _("Unsupported format"): "html root",
+    _("Leading whitespace"): "leading-whitespace",
+    _("Incorrect namespace"): "namespace extension-namespace prefix",
+    _("Parsing error"): "utf-8 xml doctype entity tag-unknown",
+    _("Invalid XML: too many tags"): "tag-duplicate",
+    _("Missing XML tag"): """loc-missing tag-empty image-loc-missing
         video-description-missing video-location-missing news-name-missing
         news-language-missing news-publication-date-missing news-title-missing""",
-    "Missing <publication> tag": "news-publication-missing",
-    "Missing thumbnail URL": "video-thumbnail-loc-missing",
-    "Missing video title": "video-title-missing",
-    "Missing XML attribute": "alternate-incomplete",
-    "Invalid attribute value": """alternate-rel alternate-hreflang alternate-href
-        alternate-duplicate alternate-self alternate-reciprocal""",
-    "Too many URLs": "entries-many",
-    "Too many sitemaps": "index-many",
-    "Incorrect sitemap index format: Nested sitemap indexes": "index-nested index-self",
-    "Invalid URL": """loc-invalid loc-encoding loc-whitespace? loc-fragment loc-session
-        loc-duplicate image-loc video-url media-signed?""",
-    "URLs not followed": "loc-relative",
-    "URL not allowed": "loc-host loc-protocol loc-directory",
-    "Path mismatch: Missing www, or Includes www": "loc-www",
-    "Invalid date": """lastmod-format lastmod-zone lastmod-future? lastmod-now?
-        video-date news-date news-old?""",
-    "Invalid tag value": """changefreq priority video-title video-description
+    _("Missing <publication> tag"): "news-publication-missing",
+    _("Missing thumbnail URL"): "video-thumbnail-loc-missing",
+    _("Missing video title"): "video-title-missing",
+    _("Missing XML attribute"): "alternate-incomplete",
+    _("Invalid attribute value"): """alternate-rel alternate-hreflang
+        alternate-href alternate-duplicate alternate-self alternate-reciprocal""",
+    _("Too many URLs"): "entries-many",
+    _("Too many sitemaps"): "index-many",
+    _("Incorrect sitemap index format: Nested sitemap indexes"): """index-nested
+        index-self""",
+    _("Invalid URL"): """loc-invalid loc-encoding loc-whitespace? loc-fragment
+        loc-session loc-duplicate image-loc video-url media-signed?""",
+    _("URLs not followed"): "loc-relative",
+    _("URL not allowed"): "loc-host loc-protocol loc-directory",
+    _("Path mismatch: Missing www, or Includes www"): "loc-www",
+    _("Invalid date"): """lastmod-format lastmod-zone lastmod-future?
+        lastmod-now? video-date news-date news-old?""",
+    _("Invalid tag value"): """changefreq priority video-title video-description
         video-duration video-restriction news-language tag-ignored?""",
-    "Page with redirect": "page-redirect",
-    "Not found (404)": "page-missing",
-    "Blocked due to access forbidden (403)": "page-forbidden",
-    "Server error (5xx)": "page-error",
-    "Excluded by 'noindex' tag": "page-noindex",
-    "Alternate page with proper canonical tag": "page-canonical",
-    "URL blocked by robots.txt": "page-blocked",
+    _("Page with redirect"): "page-redirect",
+    _("Not found (404)"): "page-missing",
+    _("Blocked due to access forbidden (403)"): "page-forbidden",
+    _("Server error (5xx)"): "page-error",
+    _("Excluded by 'noindex' tag"): "page-noindex",
+    _("Alternate page with proper canonical tag"): "page-canonical",
+    _("URL blocked by robots.txt"): "page-blocked",
 }
 
 #: Search Console's words by the code of a rule.

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.translation import override
 from lxml import html
 
 from django_sitemaps_plus import ModelSource, Source
@@ -18,6 +19,8 @@ from django_sitemaps_plus.background import work
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
+from django_sitemaps_plus.diagnostics.site_problems import read_problems
+from django_sitemaps_plus.diagnostics.status import read_dashboard
 from django_sitemaps_plus.models import (
     MAX_ATTEMPTS,
     EngineHost,
@@ -99,6 +102,23 @@ def test_rows_lead_to_their_objects_until_they_are_mended(shown, publish):
     [item] = texts(page.cssselect(".sitemaps-items li"))
     assert item == "https://example.com/a.xml:3 it is on another host"
     assert "The listed pages were checked just now" in page.text_content()
+    with override("de"):
+        [german] = read_problems(read_dashboard([get_site()])[0], dict).kinds
+    assert german.problems[0].subject == "URL nicht zulässig"
+
+
+def test_errors_come_first(shown, publish, configure):
+    """Also those of a kind that is named later, as in the banner."""
+    make_products(3)
+    row = publish(limited(10))
+    Section.objects.filter(pk=row.pk).update(skipped=1)
+    counts = {"lastmod-future": 9, "loc-host": 1}
+    keep_findings(get_site(), {"counts": counts, "problems": []})
+    page = shown()
+    names = [it.get("id").partition("-")[0] for it in page.cssselect("h2")]
+    assert names == ["findings", "rows"]
+    levels = [it.get("class") for it in page.cssselect(".sitemaps-problem > p[class]")]
+    assert levels == ["sitemaps-error"] + ["sitemaps-warning"] * 2
 
 
 def test_objects_are_named_that_the_user_may_see(shown, publish, monkeypatch):

@@ -35,6 +35,7 @@ from django_sitemaps_plus.diagnostics.section_pages import (
 )
 from django_sitemaps_plus.models import (
     MAX_ATTEMPTS,
+    Delivery,
     Figure,
     Hold,
     Page,
@@ -42,6 +43,7 @@ from django_sitemaps_plus.models import (
     State,
     UrlChanges,
 )
+from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.sites import get_site, get_sites
 from tests.support.builds import build_fully
 from tests.support.faults import fail_open
@@ -638,12 +640,26 @@ class TestChanges:
         ]
         row = Section.objects.get(name="products")
         UrlChanges.objects.create(section=row, latest=latest)
+        for engine, url, fields in (
+            ("one", urls[0], {"sent": 1}),
+            ("two", urls[0], {"dead_since": NOW}),
+            ("one", urls[1], {}),
+        ):
+            Delivery.objects.create(
+                site="default",
+                engine=engine,
+                host="example.com",
+                target=url,
+                target_hash=hash_target(url),
+                wanted=1,
+                **fields,
+            )
         page = tree(admin_client.get(path("section", section="products")))
         found = page.xpath(f"//{CHANGES}/tbody/tr")
         rows = [[it.text_content().strip() for it in row] for row in found]
         assert [(row[0], row[1], row[3]) for row in rows] == [
-            ("https://example.com/café/", "added", "one, two"),
-            ("javascript:alert(1)", "removed", "one, two"),
+            ("https://example.com/café/", "added", "one, two (rejected)"),
+            ("javascript:alert(1)", "removed", "one (waiting), two"),
         ]
         assert page.xpath(f"//{CHANGES}//a/@href") == [urls[0]]
         [form] = page.xpath(f"//{CHANGES}//form")
@@ -696,8 +712,8 @@ class TestChanges:
 @pytest.mark.database
 @pytest.mark.parametrize(
     ("name", "most"),
-    # Session, user, names of sections; six of pages, one of figures, one of changes.
-    [("section", 11), ("entries", 5)],
+    # Session, user, names of sections; six of pages, one of figures, two of changes.
+    [("section", 12), ("entries", 5)],
 )
 def test_queries_do_not_grow(
     products, admin_client, django_assert_max_num_queries, name, most
