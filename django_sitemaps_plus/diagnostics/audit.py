@@ -35,7 +35,7 @@ from django_sitemaps_plus.site_urls import index_urls, page_url
 from django_sitemaps_plus.sites import language_sites
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW
 
-from .answers import ask
+from .asking import ask
 
 #: Seconds for each step of an answer.
 STEP_SECONDS = 10

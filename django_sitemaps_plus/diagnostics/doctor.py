@@ -45,7 +45,8 @@ from django_sitemaps_plus.storage import delete_object, read_object, store_objec
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of, noting
-from .answers import look, response_of
+from .answers import look
+from .asking import response_of
 from .problems import INCLUDED, problems_of
 from .status import SectionStatus, SiteStatus, read_dashboard, section_status
 from .words import span
@@ -348,8 +349,7 @@ def _index(site: Site) -> Findings:
 
 def _robots(site: Site) -> Findings:
     url, line = f"{site.origin}/robots.txt", f"Sitemap: {index_url(site)}"
-    response = response_of(url, site)
-    ok: bool | None = line.encode() in response.getvalue()
+    ok: bool | None = line.encode() in response_of(url, site).getvalue()
     text = f"{url} {'names' if ok else 'does not name'} the index"
     if get_settings().robots is None:
         ok = ok or None  # a web server may have one of its own

@@ -142,11 +142,8 @@ def _paths(query: Query) -> dict[str, str]:
 def _unguarded(nodes: Sequence[Any]) -> list[Any]:
     """Return nodes without what Django adds where a column may be null."""
     known = [it.lhs for it in nodes if isinstance(it, Lookup)]
-    return [
-        it
-        for it in nodes
-        if not (isinstance(it, IsNull) and not it.rhs and known.count(it.lhs) > 1)
-    ]
+    guards = [it for it in nodes if isinstance(it, IsNull) and not it.rhs]
+    return [it for it in nodes if it not in guards or known.count(it.lhs) == 1]
 
 
 def _fields(expression: Any, row: Any, paths: Mapping[str, str]) -> set[str]:
