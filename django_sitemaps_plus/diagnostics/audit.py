@@ -338,7 +338,9 @@ def keep_findings(site: Site, report: Mapping[str, Any]) -> None:
         }
         for problem in report["problems"][:MAX_KEPT]
     ]
-    findings = {"at": timezone.now().isoformat(), **report, "problems": problems}
+    at, counts = timezone.now().isoformat(), report.get("counts")
+    since = counts and ((read_findings(site) or {}).get("since") or at)
+    findings = {"at": at, "since": since, **report, "problems": problems}
     Section.objects.note_of_index(site.name, findings=findings)
     if not report.get("is_cut"):  # else there seem to be fewer than there are
         count = sum(report.get("counts", {}).values())

@@ -312,6 +312,9 @@ def _builds(site: Site) -> Findings:
 def _engines(site: Site) -> Findings:
     engines, [found] = get_engines(), read_dashboard([site])
     silence = found.silence
+    for it in problems_of(found):
+        if it.id == "audit_findings":  # it finds what engines would
+            yield Finding("audit", None, it.message, it.cure)
     for status in found.engines:
         name, known = f"engine {status.engine}", replace(found, engines=[status])
         problems = [it for it in problems_of(known) if it.id.startswith("engine_")]

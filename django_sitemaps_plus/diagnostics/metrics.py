@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from .problems import problems_of
-from .status import EngineStatus, SectionStatus, SiteStatus, age_of
+from .status import EngineStatus, SectionStatus, SiteStatus
+from .words import age_of
 
 #: The prefix of all names.
 PREFIX = "sitemaps_plus_"
@@ -52,6 +53,10 @@ METRICS = [
             lambda it: all(problem.level != "error" for problem in problems_of(it)),
         ),
         site_known=("Whether it is known that Django answers, or not", "is_known"),
+        audit_findings=(
+            "Findings of the last audit",
+            lambda it: None if it.findings is None else sum(it.findings.values()),
+        ),
     ),
     *_of(
         SectionStatus,

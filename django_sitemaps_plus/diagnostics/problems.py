@@ -17,6 +17,7 @@ from django_sitemaps_plus import cache
 from django_sitemaps_plus.building.report import DEADLY
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.models.workers import COMMANDS
 from django_sitemaps_plus.notifications.dispatch import SINCE, errors_in, fall_of
@@ -25,8 +26,8 @@ from django_sitemaps_plus.sites import origin_setting
 
 from .answers import Answer
 from .requests import command_for, rebuilt
-from .status import LATE, EngineStatus, SectionStatus, SiteStatus, age_of
-from .words import at, shortened, span
+from .status import LATE, EngineStatus, SectionStatus, SiteStatus
+from .words import age_of, at, shortened, span
 
 #: The line by which a URLconf has the views of sitemaps.
 INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
@@ -82,7 +83,7 @@ def problems_of(
         max_age: seconds after which a change or a build is late.
         language: the language of the texts.
     """
-    probes = (_of_workers, _of_index, _of_sections, _of_engines)  # as they are shown
+    probes = (_of_workers, _of_index, _of_sections, _of_engines, _of_audit)
     with override(language):
         found = [problem for probe in probes for problem in probe(status)]
         return [*found, *_overdue(status, max_age)]
@@ -90,17 +91,16 @@ def problems_of(
 
 def _of_workers(status: SiteStatus) -> Iterator[Problem]:
     gone = _("None was seen since %(at)s, %(age)s ago, and none was stopped.")
-    for worker in status.workers:
-        if worker.is_missed:
-            shown = {"at": at(worker.seen_at), "age": span(worker.age.total_seconds())}
-            yield Problem(
-                id="worker_gone",
-                subject=worker.kind,
-                message=gone % shown,
-                remedy=_("Start one again; see in its log why it ended."),
-                command=COMMANDS.get(worker.kind, f"manage.py {worker.kind}"),
-                since=worker.seen_at,
-            )
+    for worker in [it for it in status.workers if it.is_missed]:
+        shown = {"at": at(worker.seen_at), "age": span(worker.age.total_seconds())}
+        yield Problem(
+            id="worker_gone",
+            subject=worker.kind,
+            message=gone % shown,
+            remedy=_("Start one again; see in its log why it ended."),
+            command=COMMANDS.get(worker.kind, f"manage.py {worker.kind}"),
+            since=worker.seen_at,
+        )
 
 
 def _of_index(status: SiteStatus) -> Iterator[Problem]:
@@ -353,6 +353,23 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
                 count=len(items),
                 items=items,
             )
+
+
+def _of_audit(status: SiteStatus) -> Iterator[Problem]:
+    if counts := status.findings:
+        items = [Item(name=WORDS.get(it, it), words=f"{counts[it]:,}") for it in counts]
+        words = "; ".join([f"{it.name}: {it.words}" for it in items])
+        yield Problem(
+            id="audit_findings",
+            level="info" if counts.keys() <= WARNINGS else "warning",
+            subject=_("Findings of the audit"),
+            message=_("By the last audit: %s") % shortened(words),
+            remedy=_("Correct what is listed, or leave it out; then audit them again."),
+            command=command_for("check_sitemaps", status.site, "--audit"),
+            since=status.findings_since,
+            count=sum(counts.values()),
+            items=items,
+        )
 
 
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:

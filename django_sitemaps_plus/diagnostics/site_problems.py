@@ -140,6 +140,7 @@ def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
             "pages": (_("Pages that could not be built"), kinds["pages"]),
             "rows": (_("Rows and values left out"), [*left_out(site, sections, names)]),
             "engines": (_("Search engines"), kinds["engine"]),
+            # Their problem in common is not shown beside them.
             "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
         }
     found = [
@@ -331,8 +332,6 @@ def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
             message=words % rule,
             level="warning" if rule in WARNINGS else "error",
             items=items,
-            remedy=_(
-                "Correct what is listed, or leave it out; then audit the pages again."
-            ),
+            remedy=_("Correct what is listed, or leave it out; then audit them again."),
             command=audit,
         )

@@ -136,11 +136,6 @@ def section_status(
     return found
 
 
-def age_of(moment: datetime) -> float:
-    """Return how many seconds ago a moment was."""
-    return (timezone.now() - moment).total_seconds()
-
-
 def _section_rows(
     sites: Collection[Site], lost: Mapping[Page, datetime]
 ) -> list[dict[str, Any]]:
@@ -316,6 +311,8 @@ class SiteStatus:
     stored_origin: str = ""  # of what is stored, if it is another than the site's
     workers: Sequence[Worker] = ()  # kinds that were seen, by name; of all sites
     silence: str = ""  # why no engine is notified; "" if they are, or there is none
+    findings: dict[str, int] | None = None  # by rule; None before the first audit
+    findings_since: datetime | None = None  # since when audits find some
 
     @property
     def is_known(self) -> bool:
@@ -368,7 +365,9 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     for engine in engine_status(*sites):
         found[engine.site].engines.append(engine)
     indexes = Section.objects.filter(site__in=list(found), name=INDEX)
-    rows = {row.site: row for row in indexes.defer("findings")}
+    audited = {"counts": F("findings__counts"), "since": F("findings__since")}
+    indexes = indexes.annotate(**audited).defer("findings")
+    rows: dict[str, Any] = {row.site: row for row in indexes}
     pages = defaultdict[int, list[Page]](list)
     wanted = Q(section__in=[it.pk for it in rows.values()])
     if noted := noted_pages():
@@ -394,6 +393,8 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
             status.index_since = min(filter(None, times), default=None)
             status.stored_origin = row.origin if row.origin != site.origin else ""
             status.answer = stored_answer(row.answer, site)
+            status.findings = row.counts
+            status.findings_since = row.since and datetime.fromisoformat(row.since)
         with in_force(site):
             status.silence = silence_reason() if status.engines else ""
     return list(found.values())

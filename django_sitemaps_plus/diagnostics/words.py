@@ -30,3 +30,8 @@ def span(seconds: float) -> str:
     now = timezone.now()
     # Lines break elsewhere.
     return timesince(now - timedelta(seconds=seconds), now).replace("\xa0", " ")
+
+
+def age_of(moment: datetime) -> float:
+    """Return how many seconds ago a moment was."""
+    return (timezone.now() - moment).total_seconds()

@@ -18,8 +18,7 @@ from django.template.defaultfilters import pluralize
 from django_sitemaps_plus.building.report import SectionReport
 from django_sitemaps_plus.building.state import Progress
 from django_sitemaps_plus.diagnostics.site_problems import alike
-from django_sitemaps_plus.diagnostics.status import age_of
-from django_sitemaps_plus.diagnostics.words import span
+from django_sitemaps_plus.diagnostics.words import age_of, span
 from django_sitemaps_plus.sources import Tally
 
 try:

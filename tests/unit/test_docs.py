@@ -189,7 +189,7 @@ class TestReference:
         kinds = SectionStatus, EngineStatus, Problem
         fields = {it.name for kind in kinds for it in dataclasses.fields(kind)}
         module = (PACKAGE / "diagnostics/problems.py").read_text()
-        of = "index|origin|section|pages|engine|worker"
+        of = "audit|index|origin|section|pages|engine|worker"
         ids = re.findall(rf'"((?:{of})_[a-z]{{3,}})"', module)
         assert codes("\n".join(keys)) == fields.union(ids)
 

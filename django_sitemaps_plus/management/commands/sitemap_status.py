@@ -13,8 +13,8 @@ from django.core.management.base import CommandError, CommandParser, no_translat
 from django.db import close_old_connections
 
 from django_sitemaps_plus.diagnostics.problems import problems_of
-from django_sitemaps_plus.diagnostics.status import LATE, age_of, read_dashboard
-from django_sitemaps_plus.diagnostics.words import span
+from django_sitemaps_plus.diagnostics.status import LATE, read_dashboard
+from django_sitemaps_plus.diagnostics.words import age_of, span
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import one_a_kind, table
 from django_sitemaps_plus.models.sections import SUMS, hold_words, owning_site

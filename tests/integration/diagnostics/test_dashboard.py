@@ -19,10 +19,10 @@ from django_sitemaps_plus.diagnostics.metrics import exposition
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import (
     SiteStatus,
-    age_of,
     read_dashboard,
     section_status,
 )
+from django_sitemaps_plus.diagnostics.words import age_of
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,

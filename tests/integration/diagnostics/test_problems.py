@@ -375,7 +375,7 @@ def test_it_is_bounded(sections, configure, django_assert_num_queries):
 
 
 TOKEN = "0123456789abcdefXYZ"
-WARNINGS = {"engine_unread", "engine_indexed"}
+WARNINGS = {"engine_unread", "engine_indexed", "audit_findings"}
 TAKES_FEEDS = f"{RecordingEngine.__module__}.RecordingEngine"
 
 
@@ -406,9 +406,14 @@ def health_ids() -> set[str]:
     ids = set(answer.json()["ids"])
     is_well = ids <= WARNINGS
     assert answer.status_code == (200 if is_well else 503)
-    metrics = Client().get("/monitoring/metrics/", headers=headers).text
-    assert (f'sitemaps_plus_site_ok{{site="default"}} {int(is_well)}') in metrics
+    assert f'sitemaps_plus_site_ok{{site="default"}} {int(is_well)}' in metrics()
     return ids
+
+
+def metrics() -> str:
+    """Return what the view of metrics says."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    return Client().get("/monitoring/metrics/", headers=headers).text
 
 
 def visited() -> list[Any]:
@@ -865,6 +870,32 @@ class TestFeedback:
         deliver("https://a.example/", is_feed=True, feedback=feedback, **sent)
         [problem] = problems_of(*read_dashboard(get_sites()))
         assert (problem.id, problem.since) == (f"engine_{kind}", moment)
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(
+    ("rule", "level"), [("page-noindex", "warning"), ("lastmod-future", "info")]
+)
+def test_what_an_audit_finds_is_a_problem_everywhere(rule, level):
+    """Since the first audit that found something; one that finds nothing ends it."""
+    audited = 'sitemaps_plus_audit_findings{site="default"}'
+    assert audited not in metrics()
+    assert status_ids() == set()
+    site = get_site()
+    keep_findings(site, {"counts": {rule: 7}, "problems": []})
+    [problem] = problems_of(*read_dashboard([site]))
+    keep_findings(site, {"counts": {rule: 9}, "problems": []})
+    assert status_ids() == health_ids() == {"audit_findings"}
+    [found] = problems_of(*read_dashboard([site]))
+    assert (found.level, found.count, len(found.items)) == (level, 9, 1)
+    assert found.since == problem.since
+    assert [it.ok for it in doctor.examine() if it.name == "audit"] == [None]
+    assert "By the last audit: " in shown()[0]
+    assert f"{audited} 9" in metrics()
+    keep_findings(site, {"counts": {}, "problems": []})
+    assert status_ids() == health_ids() == set()
+    assert f"{audited} 0" in metrics()
 
 
 @pytest.mark.usefixtures("site")

@@ -370,6 +370,7 @@ class TestFindings:
         report = report_of("--audit")
         findings = read_findings(get_site())
         assert began <= datetime.fromisoformat(findings.pop("at")) <= timezone.now()
+        assert findings.pop("since")
         assert findings == report
         assert report["counts"] == {"page-missing": 1, "page-redirect": 1}
         assert report["problems"][0]["words"] == "Not found (404)"
