@@ -203,7 +203,8 @@ def _constants(source: DeclaredSource) -> Faults:
     has_paths = isinstance(source, ModelSource)
     for name, value in declarations_of(source).items():
         is_declaration = is_expression(value) or (has_paths and is_path(name, value))
-        if is_declaration or is_method(value) or isinstance(value, Route):
+        is_route = name == "location" and isinstance(value, Route)
+        if is_declaration or is_method(value) or is_route:
             continue
         problems: list[Problem] = []
         columns[name].texts([value], problems)

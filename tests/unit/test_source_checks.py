@@ -510,6 +510,7 @@ URL_OF = 'reverse("product-detail", kwargs={"slug": obj.modified()})'
         ({"lastmod": timezone.now().replace(tzinfo=None)}, "E037", "has no time zone"),
         ({"lastmod": False}, "E037", "lastmod cannot be written: False is no date."),
         ({"priority": 5}, "E037", "Write a number from 0.0 to 1.0"),
+        ({"lastmod": OF_PRODUCT}, "E037", 'such as lastmod = "updated_at".'),
         ({"priority": True}, "E037", "Write a number from 0.0 to 1.0"),
         ({"changefreq": ["daily"]}, "E037", 'Write changefreq = "daily".'),
         ({"changefreq": Enum("Often", {"DAILY": "daily"}).DAILY}, "E037", '"daily".'),
