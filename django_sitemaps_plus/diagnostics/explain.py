@@ -40,6 +40,7 @@ from .conditions import (
     answers_of_engines,
     delay_of,
     plainly,
+    read_changes,
     reasons_of,
     sees_all,
     where_it_leads,
@@ -56,6 +57,7 @@ class Listing:
     lastmod: str  # "" for none
     object: str  # in storage; "" where the page is rendered live
     published_at: datetime | None  # of the object; the entry may be older
+    since: datetime | None  # when engines were told that it came, if that is kept
 
 
 @dataclass(slots=True)
@@ -311,6 +313,8 @@ def _search(
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
     urls = {entry_lines.head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
+    changes = reversed(read_changes(section.name, section.site) if urls else ())
+    added = {it["url"]: it["at"] for it in changes if it["kind"] == "added"}
     for page, document in _documents(section, leads, is_whole=bool(forms)):
         if monotonic() >= viewer.until:
             found.is_whole = False
@@ -339,6 +343,7 @@ def _search(
                 lastmod="".join(entry_lines.lastmods_in(line)),
                 object=page.object,
                 published_at=page.published_at,
+                since=added.get(urls[entry_lines.head(line)]),
             )
             listed.add(entry.url)
             found.listings.append(entry)

@@ -15,7 +15,7 @@ from lxml import html
 from django_sitemaps_plus.admin import objects
 from django_sitemaps_plus.admin.dashboard import VIEWS
 from django_sitemaps_plus.diagnostics.requests import exclude
-from django_sitemaps_plus.models import Change, Delivery, Exclusion, Section
+from django_sitemaps_plus.models import Change, Delivery, Exclusion, Section, UrlChanges
 from django_sitemaps_plus.tracking import known
 from tests.integration.diagnostics.rows import ENGINE
 from tests.support.builds import build_and_relay, build_fully
@@ -421,6 +421,19 @@ def test_one_that_is_listed(client, editor, configure, url):
     links = html.fromstring(client.get(page, {"url": url}).content.decode())
     [link] = links.xpath("//a[contains(@href, 'number=1')]")
     assert client.get(link.get("href")).status_code == 200
+
+
+@pytest.mark.usefixtures("listed")
+def test_since_when_it_is_listed(client, editor):
+    """As far as it is among the last changes; an update does not count."""
+    assert "Listed since" not in ask(client, URL)
+    latest = [
+        {"url": URL, "kind": kind, "at": f"2026-11-{day}T12:00:00+00:00", "engines": []}
+        for kind, day in (("updated", 25), ("added", 20), ("added", 10))
+    ]
+    row = Section.objects.get(name="products")
+    UrlChanges.objects.create(section=row, latest=latest)
+    assert "Listed since Nov. 20, 2026" in ask(client, URL)
 
 
 @pytest.mark.usefixtures("listed")
