@@ -127,6 +127,18 @@ def arguments(command: BaseCommand) -> set[str]:
     return positional.union(parser._option_string_actions)
 
 
+def own_arguments(name: str) -> set[str]:
+    """Return the arguments of a command that not every command has."""
+    command = load_command_class("django_sitemaps_plus", name)
+    return arguments(command) - arguments(BaseCommand())
+
+
+def problem_ids() -> set[str]:
+    module = (PACKAGE / "diagnostics/problems.py").read_text()
+    of = "audit|index|origin|section|pages|engine|worker"
+    return set(re.findall(rf'"((?:{of})_[a-z]{{3,}})"', module))
+
+
 def is_from(value: object, module: ModuleType) -> bool:
     return getattr(value, "__module__", None) == module.__name__
 
@@ -170,9 +182,7 @@ class TestReference:
     @pytest.mark.parametrize("name", COMMANDS)
     def test_command_is_documented_with_its_arguments(self, name: str):
         table = part("commands", name).partition("\n### ")[0]
-        command = load_command_class("django_sitemaps_plus", name)
-        own = arguments(command) - arguments(BaseCommand())
-        assert set(_ROW.findall(table)) == own
+        assert set(_ROW.findall(table)) == own_arguments(name)
 
     def test_the_report_of_a_build_is_documented(self):
         """Each key that `build_sitemaps --json` prints is in a table, in no order."""
@@ -188,10 +198,7 @@ class TestReference:
         keys = [line.split("|")[1] for line in said.splitlines() if line[:1] == "|"]
         kinds = SectionStatus, EngineStatus, Problem
         fields = {it.name for kind in kinds for it in dataclasses.fields(kind)}
-        module = (PACKAGE / "diagnostics/problems.py").read_text()
-        of = "audit|index|origin|section|pages|engine|worker"
-        ids = re.findall(rf'"((?:{of})_[a-z]{{3,}})"', module)
-        assert codes("\n".join(keys)) == fields.union(ids)
+        assert codes("\n".join(keys)) == fields.union(problem_ids())
 
     def test_signals_are_documented_with_their_arguments(self):
         said = {
