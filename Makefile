@@ -14,7 +14,7 @@ DEMO_STAMP := $(VENV)/.installed-demo
 DEMO := $(or $(wildcard $(STAMP)),$(DEMO_STAMP))
 PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check
 EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
-SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
+SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance tests/upgrade
 # By variable and not by -X dev, so that the workers of xdist have it too. Its checks of
 # memory are for extensions in C, and cost a tenth of the time.
 PYTEST := PYTHONDEVMODE=1 PYTHONMALLOC=pymalloc $(BIN)/python -m pytest $(PYTEST_ARGS)
