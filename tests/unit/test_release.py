@@ -6,6 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+import yaml
+
 TOP = Path(__file__).parents[2]
 
 
@@ -73,3 +76,33 @@ def test_each_extra_is_tried_alone_and_in_the_readme():
 def test_the_changelog_dates_the_version():
     heading = rf"^## {re.escape(PROJECT['version'])} - \d{{4}}-\d\d-\d\d$"
     assert re.search(heading, text_of("CHANGELOG.md"), re.MULTILINE)
+
+
+WORKFLOWS = {path.name: path for path in (TOP / ".github/workflows").glob("*.yml")}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actions_are_pinned_and_may_only_read(name: str):
+    """The name of a version may move; whoever needs more rights names them in a job."""
+    workflow = yaml.safe_load(WORKFLOWS[name].read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert [it for it in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", it)] == []
+
+
+def test_only_what_was_tried_is_published():
+    jobs = yaml.safe_load(WORKFLOWS["publish.yml"].read_text("utf-8"))["jobs"]
+    runs = [step.get("run", "") for step in jobs["build"]["steps"]]
+    assert any(".ci/packages dist" in run for run in runs)
+    assert jobs["publish"]["needs"] == "build"
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+
+@pytest.mark.parametrize("name", ["problem", "idea"])
+def test_issue_forms_ask(name: str):
+    form = yaml.safe_load(text_of(f".github/ISSUE_TEMPLATE/{name}.yml"))
+    assert {"name", "description", "body"} <= set(form)
+    asked = [it for it in form["body"] if it["type"] != "markdown"]
+    assert len({it["id"] for it in asked}) == len(asked)
+    assert all(it["attributes"]["label"] for it in asked)
