@@ -20,7 +20,7 @@ SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance tests/upgrade
 PYTEST := PYTHONDEVMODE=1 PYTHONMALLOC=pymalloc $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: help demo run serve worker beat engine test test-sqlite test-postgresql test-mysql \
-  test-reliability soak bench walks mutants lint docs pictures messages clean
+  test-reliability forget-skipped soak bench walks mutants lint docs pictures messages clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
@@ -112,7 +112,13 @@ engine: $(DEMO)
 	$(BIN)/python -m tests.support.servers.engine --port 8100 --site http://127.0.0.1:8000 \
 	  $(ENGINE_ARGS)
 
-test: test-sqlite test-reliability test-postgresql test-mysql
+# In the end it says what was skipped, and why, in all of its runs.
+test: export TEST_SKIPPED := $(CURDIR)/$(VENV)/skipped.txt
+test: forget-skipped test-sqlite test-reliability test-postgresql test-mysql
+	@if [ -s $(TEST_SKIPPED) ]; then echo "Skipped:"; cat $(TEST_SKIPPED); fi
+
+forget-skipped: $(STAMP)
+	@rm -f $(TEST_SKIPPED)
 
 # Three processes: on two cores, each waits for others a quarter of its time. By file,
 # since some make a site for all of their tests.
@@ -133,7 +139,8 @@ test-mysql: $(MYSQL_STAMP)
 	  tests/reliability/test_outside_transactions.py
 else
 test-mysql:
-	@echo "SKIPPED: tests on MariaDB, since TEST_MYSQL_URL is not set"
+	@echo "SKIPPED: tests on MariaDB, since TEST_MYSQL_URL is not set" \
+	  | tee -a $${TEST_SKIPPED:-/dev/null}
 endif
 
 soak: export SOAK = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ HANG_SECONDS = int(
 )
 
 
+DATABASE = os.environ.get("TEST_DB", "sqlite")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Iterator[None]:
     """End a test that hangs, so that it fails as any other."""
@@ -53,6 +57,17 @@ def pytest_runtest_call() -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Leave what was skipped, and why, where `make test` finds it in the end."""
+    if {"PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"} & set(os.environ):
+        return  # another process, or a test that runs pytest, tells it
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter([it.longrepr[2].removeprefix("Skipped: ") for it in skipped])
+    with Path(os.environ.get("TEST_SKIPPED", os.devnull)).open("a") as file:
+        for reason, count in sorted(reasons.items()):
+            print(f"SKIPPED: {count} on {DATABASE}: {reason}", file=file)
 
 
 @pytest.fixture(scope="session", autouse=True)
