@@ -10,7 +10,9 @@ from typing import Any
 
 from lxml import etree
 
-SCHEMAS = Path(__file__).parents[2].parent / "shared" / "xsd"
+#: The rules in our own words, and a copy of what is published, if there is one.
+SCHEMAS = Path(__file__).parent / "schemas"
+PUBLISHED = Path(__file__).parents[2].parent / "shared" / "xsd"
 
 _SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 _LINK = "{http://www.w3.org/1999/xhtml}link"
@@ -64,17 +66,17 @@ def all_locs(contents: Iterable[bytes]) -> list[str]:
 
 
 def parse(content: bytes, root_name: str) -> Any:
-    """Return the root of a document; its schema must accept it, where we have one."""
+    """Return the root of a document that is valid."""
     root = etree.fromstring(content)
     assert root.tag == _SITEMAP + root_name
-    schema = _schema(root_name)
-    if schema is not None:
+    for schema in schemas(root_name):
         schema.assertValid(root)
     return root
 
 
 @functools.cache
-def _schema(root_name: str) -> Any:
+def schemas(root_name: str) -> list[Any]:
+    """Return our schema, and the published one where there is a copy."""
     name = {"urlset": "all-urlset.xsd", "sitemapindex": "siteindex.xsd"}[root_name]
-    path = SCHEMAS / name
-    return etree.XMLSchema(etree.parse(path)) if path.exists() else None
+    paths = [SCHEMAS / "sitemap.xsd", *PUBLISHED.glob(name)]
+    return [etree.XMLSchema(etree.parse(path)) for path in paths]

@@ -2,8 +2,9 @@
 
 Run ``python -m tests.acceptance.third_party.npm_sitemap``, or the tests with
 ``SOAK=1``. It fetches the package, whose check is ``xmllint`` with a schema that names
-those of the extensions; they are taken from ``../shared/xsd``. Other sitemaps may be
-given as arguments. The package has no schema for indexes and the mobile extension.
+those of the extensions; they are taken from ``tests/support/schemas``. Other sitemaps
+may be given as arguments. The package has no schema for indexes and the mobile
+extension.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _IMPORTED = {
     f"{_GOOGLE}/sitemap-image/1.1/sitemap-image.xsd": "sitemap-image.xsd",
     f"{_GOOGLE}/sitemap-news/0.9/sitemap-news.xsd": "sitemap-news.xsd",
     f"{_GOOGLE}/sitemap-video/1.1/sitemap-video.xsd": "sitemap-video.xsd",
-    "http://www.w3.org/2002/08/xhtml/xhtml1-strict.xsd": "xhtml-link-stub.xsd",
+    "http://www.w3.org/2002/08/xhtml/xhtml1-strict.xsd": "xhtml-link.xsd",
 }
 
 
