@@ -14,7 +14,6 @@ from django.conf import settings
 from django.core.checks import ERROR, run_checks
 from django.db import Error, connections
 from django.db.migrations.executor import MigrationExecutor
-from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.building.settle import mark_damaged
@@ -213,9 +212,8 @@ def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, Do
     if status.live:
         why = "always" if status.always_live else "not built, so it is"
         return True, f"{form}; {why} served live", doubts
-    entries = f"{status.entries:,} entr{pluralize(status.entries, 'y,ies')}"
-    pages = f"{status.pages:,} page{pluralize(status.pages)}"
-    return True, f"{form}; {entries} on {pages}", doubts
+    words = f"{form}; entries: {status.entries:,}, pages: {status.pages:,}"
+    return True, words, doubts
 
 
 def _storage(site: Site) -> Findings:

@@ -88,7 +88,7 @@ def test_a_site_that_is_well_has_ticks_only():
     }
     assert [it.remedy for it in found.values()] == [""] * len(found)
     entries = found["section products"].text
-    assert entries == "columns; 3 entries on 2 pages"
+    assert entries == "columns; entries: 3, pages: 2"
     assert found["index"].text == "https://shop.dev/sitemap.xml answers 200"
     assert KEY not in str(found)
 
