@@ -212,8 +212,7 @@ def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, Do
     if status.live:
         why = "always" if status.always_live else "not built, so it is"
         return True, f"{form}; {why} served live", doubts
-    words = f"{form}; entries: {status.entries:,}, pages: {status.pages:,}"
-    return True, words, doubts
+    return True, f"{form}; entries: {status.entries:,}, pages: {status.pages:,}", doubts
 
 
 def _storage(site: Site) -> Findings:
