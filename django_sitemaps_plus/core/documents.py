@@ -9,7 +9,7 @@ from .dates import w3c
 from .entry_lines import urls_in
 from .extensions import Alternate, News, Video
 from .locations import encode_url
-from .xml import escape, prolog
+from .xml import escape, prolog, written
 
 #: Raised whenever the same entries come to be written in other bytes.
 RENDERER_VERSION = 1
@@ -41,10 +41,10 @@ def news_element(news: News) -> str:
     """Return the element of an article."""
     return (
         "<news:news><news:publication>"
-        f"<news:name>{_line(news.name)}</news:name>"
+        f"<news:name>{escape(written(news.name))}</news:name>"
         f"<news:language>{news.language}</news:language></news:publication>"
         f"<news:publication_date>{w3c(news.publication_date)}</news:publication_date>"
-        f"<news:title>{_line(news.title)}</news:title></news:news>"
+        f"<news:title>{escape(written(news.title))}</news:title></news:news>"
     )
 
 
@@ -81,7 +81,7 @@ def _element(name: str, value: str | bool | int | date | None) -> str:
         value = "yes" if value else "no"
     elif isinstance(value, date):
         value = w3c(value)
-    return f"<video:{name}>{_line(str(value))}</video:{name}>"
+    return f"<video:{name}>{escape(written(str(value)))}</video:{name}>"
 
 
 def _relation(name: str, allowed: str | None, denied: str | None) -> str:
@@ -90,11 +90,6 @@ def _relation(name: str, allowed: str | None, denied: str | None) -> str:
     relationship = "deny" if allowed is None else "allow"
     text = f'<video:{name} relationship="{relationship}">'
     return f"{text}{allowed or denied}</video:{name}>"
-
-
-def _line(text: str) -> str:
-    # Entries have a line each: a line end inside a text would make one entry two.
-    return escape(" ".join(text.splitlines()))
 
 
 def render_urlset(

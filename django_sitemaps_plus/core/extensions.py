@@ -14,6 +14,7 @@ from .dates import w3c
 from .language_codes import country_doubt, language_doubt
 from .limits import MAX_VIDEO_TAGS
 from .locations import encode_url
+from .xml import written
 
 # Language, script and region: the part of BCP 47 that search engines read.
 _LANGUAGE = re.compile(
@@ -217,8 +218,7 @@ def _check_range(
 def _check_text(what: str, value: object, high: int | None = None) -> None:
     if not isinstance(value, str):
         raise TypeError(f"{what} {value!r} is not a string")
-    if not value or (high is not None and len(value) > high):
+    length = len(written(value))
+    if not length or (high is not None and length > high):
         top = "any number" if high is None else f"{high:,}"
-        raise ValueError(
-            f"{what} has {len(value):,} characters; 1 to {top} are allowed"
-        )
+        raise ValueError(f"{what} has {length:,} characters; 1 to {top} are allowed")

@@ -24,6 +24,11 @@ def drop_illegal(text: str) -> str:
     return _ILLEGAL.sub("", text)
 
 
+def written(text: str) -> str:
+    """Return what an entry has of a text: in one line, as each entry has its own."""
+    return drop_illegal(" ".join(text.splitlines()))
+
+
 def escape(text: str) -> str:
     """Return the text as XML character data, also for attributes.
 

@@ -433,6 +433,8 @@ STRICTER = [
     ("https://shop.example/</loc>", "ftp://shop.example/</loc>"),
     ("2026-11-20T10:00:00+00:00", "2026-11-20T10:00:00"),
     ("<news:title>Dam opens</news:title>", ""),
+    ("Dam opens", ""),
+    ("<video:title>Title", "<video:title>"),
     ("<video:player_loc>https://shop.example/p</video:player_loc>", ""),
     (">60<", ">0<"),
 ]

@@ -245,9 +245,11 @@ class TestNews:
             news(language=language)
 
     @pytest.mark.parametrize("field", ["name", "title"])
-    def test_name_and_title_are_needed(self, field):
+    @pytest.mark.parametrize("text", ["", "\0", "\n"])
+    def test_name_and_title_are_needed(self, field, text):
+        """Line ends and characters that XML forbids are not written."""
         with pytest.raises(ValueError, match=f"news {field} .*0 characters"):
-            news(**{field: ""})
+            news(**{field: text})
         with pytest.raises(TypeError, match=f"news {field} None"):
             news(**{field: None})
 
