@@ -18,6 +18,12 @@ def _check(kind: str, **given: Any) -> list[CheckMessage]:
     return [message for check in getattr(checks, kind) for message in check(**given)]
 
 
+# Objects of this module: Django would run one that is made anew a second time.
+_CHECKS = partial(_check, "CHECKS")
+_DATABASE_CHECKS = partial(_check, "DATABASE_CHECKS")
+_DEPLOY_CHECKS = partial(_check, "DEPLOY_CHECKS")
+
+
 def _look(**given: Any) -> None:
     """Ask Django for the index after a build, in the process that has built."""
     from .diagnostics.answers import look_after_build
@@ -43,10 +49,9 @@ class SimpleSitemapsPlusConfig(AppConfig):
         from .registry import autodiscover, registry
         from .signals import build_finished
 
-        register_check(partial(_check, "CHECKS"), "sitemaps_plus")
-        databases = partial(_check, "DATABASE_CHECKS")
-        register_check(databases, "sitemaps_plus", Tags.database)
-        register_check(partial(_check, "DEPLOY_CHECKS"), "sitemaps_plus", deploy=True)
+        register_check(_CHECKS, "sitemaps_plus")
+        register_check(_DATABASE_CHECKS, "sitemaps_plus", Tags.database)
+        register_check(_DEPLOY_CHECKS, "sitemaps_plus", deploy=True)
         if self.discovers:
             autodiscover()
         if get_settings().contrib_sitemaps is not None:

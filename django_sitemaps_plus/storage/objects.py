@@ -129,8 +129,16 @@ def _read(name: str) -> bytes:
 
 
 def read_object(name: str, gzip_hash: str) -> bytes:
-    """Return the gzip bytes of an object; LostObjectError if it is gone or damaged."""
-    data = _read(name)
+    """Return the gzip bytes of an object; LostObjectError if it is gone or damaged.
+
+    A file that may not be read, or is none, is as good as damaged: a build replaces it.
+    """
+    try:
+        data = _read(name)
+    except StoreError as error:
+        if isinstance(error.__cause__, PermissionError | IsADirectoryError):
+            raise LostObjectError(str(error)) from error.__cause__
+        raise
     if hashlib.sha256(data).hexdigest() != gzip_hash:
         raise LostObjectError(f"{name} is damaged: it is not what was stored")
     return data
@@ -181,8 +189,6 @@ def _store_errors(name: str, verb: str) -> Iterator[None]:
         if ends_work(error):
             raise
         is_lost = isinstance(error, FileNotFoundError)
-        if verb == "read":  # a file that nobody may read is as good as none
-            is_lost |= isinstance(error, PermissionError | IsADirectoryError)
         message = f"{name} could not be {verb}: {words_of(error)}"
         raise (LostObjectError if is_lost else StoreError)(message) from error
 

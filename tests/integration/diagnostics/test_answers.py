@@ -192,7 +192,7 @@ class TestLooks:
         usual = settings.ROOT_URLCONF
         if text:
             own = path("robots.txt", lambda request: HttpResponse(text))
-            monkeypatch.setattr(f"{__name__}.urlpatterns", [own, urlpatterns[-1]])
+            monkeypatch.setattr(f"{__name__}.urlpatterns", [own, urlpatterns[1]])
             settings.ROOT_URLCONF = __name__
         configure(ROBOTS=robots, MONITORING_TOKEN=TOKEN)
         assert look().is_named is is_named
