@@ -26,7 +26,7 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 31_980,
+    "lines of the package": 31_990,
     "files": 198,
     "most files in a folder": 21,
     "lines of the longest file": 400,
