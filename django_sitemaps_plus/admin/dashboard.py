@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,36 +10,29 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
+from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.models import Dashboard
-
-from .actions import act
-from .objects import listed_url
-from .overview import overview, problems, workers
-from .sections import page_entries, section_csv, section_page
-from .submissions import submissions
 
 if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Dashboard]
 else:
     _Admin = admin.ModelAdmin
 
-#: A view of the dashboard: it gets the request, and the site of the admin.
-View = Callable[..., HttpResponseBase]
-
-#: Each with the name of its URL and its path. The first is the one that the index of
-#: the admin leads to.
-VIEWS: list[tuple[str, str, View]] = [
-    ("changelist", "", overview),
-    ("running", "running/", partial(overview, template="running.html")),
-    ("workers", "workers/", workers),
-    ("act", "actions/<slug:name>/", act),
-    ("section", "section/", section_page),
-    ("entries", "section/entries/", page_entries),
-    ("csv", "section/csv/<slug:kind>/", section_csv),
-    ("problems", "problems/", problems),
-    ("url", "url/", listed_url),
-    ("submissions", "submissions/", submissions),
+#: Each view with the name of its URL and its path; it is imported when it is asked for,
+#: and gets the request, and the site of the admin. The first is the one that the index
+#: of the admin leads to.
+VIEWS = [
+    ("changelist", "", "overview.overview"),
+    ("running", "running/", "overview.running"),
+    ("workers", "workers/", "overview.workers"),
+    ("act", "actions/<slug:name>/", "actions.act"),
+    ("section", "section/", "sections.section_page"),
+    ("entries", "section/entries/", "sections.page_entries"),
+    ("csv", "section/csv/<slug:kind>/", "sections.section_csv"),
+    ("problems", "problems/", "overview.problems"),
+    ("url", "url/", "panel.listed_url"),
+    ("submissions", "submissions/", "submissions.submissions"),
 ]
 
 
@@ -51,10 +43,12 @@ class DashboardAdmin(_Admin):
     def get_urls(self) -> list[URLPattern]:
         """Return the URLs of the dashboard, in the place of those of a model."""
 
-        def show(view: View, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        def show(view: str, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
             if not self.has_view_permission(request):
                 raise PermissionDenied
-            return view(request, self.admin_site, **kwargs)
+            call: Any = import_string(f"{__package__}.{view}")
+            response: HttpResponseBase = call(request, self.admin_site, **kwargs)
+            return response
 
         urls = []
         for name, route, view in VIEWS:

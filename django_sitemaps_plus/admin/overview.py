@@ -70,12 +70,17 @@ class SectionRow:
 
 
 @require_safe
-def overview(
-    request: HttpRequest, admin_site: AdminSite, template: str = "overview.html"
-) -> HttpResponse:
-    """Show every site with its sections and engines; or the parts of it that move."""
+def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Show every site with its sections and engines."""
     state = _state(request, admin_site)
-    return show(request, admin_site, "changelist", template, **state)
+    return show(request, admin_site, "changelist", "overview.html", **state)
+
+
+@require_safe
+def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Show the parts of the overview that move."""
+    state = _state(request, admin_site)
+    return show(request, admin_site, "changelist", "running.html", **state)
 
 
 def _state(request: HttpRequest, admin_site: AdminSite) -> dict[str, Any]:

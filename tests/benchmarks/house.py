@@ -26,13 +26,13 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 31_990,
-    "files": 198,
+    "lines of the package": 32_040,
+    "files": 199,
     "most files in a folder": 21,
     "lines of the longest file": 400,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 327,
+    "functions called once": 328,
     # Functions that their module uses in one place, by a call or by handing them on.
     "private functions used once": 210,
     "private functions used once, % of all functions": 11.9,
@@ -43,10 +43,10 @@ LIMITS: dict[str, float] = {
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 403,
-    "files that a build passes": 72,
-    "lines of tests and support": 57_550,
-    "lines of programs of tests": 9_530,
+    "functions that a build passes": 400,
+    "files that a build passes": 68,
+    "lines of tests and support": 57_590,
+    "lines of programs of tests": 9_535,
 }
 
 #: A limit can be lowered when its figure is below this share of it.

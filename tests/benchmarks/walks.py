@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from multiprocessing import get_context
@@ -19,6 +20,7 @@ from typing import Any
 import django
 from django.core.management import call_command
 from django.test import Client, override_settings
+from django.urls import get_resolver
 
 PACKAGE = str(Path(__file__).parents[2] / "django_sitemaps_plus") + os.sep
 
@@ -118,6 +120,10 @@ def taken(titles: Iterable[str]) -> Iterator[Figures]:
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.support.settings"
     os.environ["TEST_DB"] = "sqlite"
     django.setup()
+    # What runs while a module is imported, such as a decorator, is no part of a walk.
+    for name in ("admin.panel", "diagnostics.doctor", "serving.feeds", "views.files"):
+        import_module(f"django_sitemaps_plus.{name}")
+    get_resolver().url_patterns  # noqa: B018 - the project has more
     context = get_context("fork")
     _in_child(context, _set_up)
     for title in titles:

@@ -6,6 +6,8 @@ import ast
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -233,3 +235,27 @@ def test_a_figure_over_its_limit_fails_by_name(capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in said if "can be lowered" in line] == ["lines"]
     judge({"files": 2}, {"files": 2})
+
+
+START = """
+import sys, django
+from django.conf import settings
+apps = ["auth", "contenttypes", "sessions", "messages", "admin"]
+settings.configure(
+    INSTALLED_APPS=[*(f"django.contrib.{app}" for app in apps), "django_sitemaps_plus"],
+    ROOT_URLCONF="django_sitemaps_plus.urls", SITEMAPS_PLUS={})
+django.setup()
+from django.contrib import admin
+from django.urls import get_resolver
+admin.site.urls, get_resolver().url_patterns
+ours = {name.partition(".")[2] for name in sys.modules if "sitemaps_plus." in name}
+print(*sorted({name.partition(".")[0] for name in ours}))
+"""
+
+
+def test_a_process_starts_with_what_it_serves_alone():
+    """What explains, checks and tells is imported when it is asked."""
+    command = [sys.executable, "-c", START]
+    started = subprocess.run(command, capture_output=True, text=True, check=True)
+    later = {"diagnostics", "checks", "notifications", "management", "monitoring"}
+    assert later.isdisjoint(started.stdout.split())

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from lxml import html
 
-from django_sitemaps_plus.admin import objects
+from django_sitemaps_plus.admin import panel
 from django_sitemaps_plus.admin.dashboard import VIEWS
 from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import Change, Delivery, Exclusion, Section, UrlChanges
@@ -492,7 +492,7 @@ def test_what_could_not_be_read_is_not_known(client, editor, sections):
 
 @pytest.mark.usefixtures("listed")
 def test_there_is_a_limit_of_time(client, editor, monkeypatch):
-    monkeypatch.setattr(objects, "MAX_SECONDS", 0)
+    monkeypatch.setattr(panel, "MAX_SECONDS", 0)
     found = ask(client, "/nothing/")
     assert "Not known" in found
     assert "There was no time to search all pages of section 'products'." in found

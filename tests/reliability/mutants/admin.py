@@ -27,7 +27,7 @@ def exclusion_deleted_without_permission(has_permission, admin, request, obj=Non
     return True
 
 
-@mutant("admin.objects:_may_exclude", f"{_MATRIX}[change]")
+@mutant("admin.panel:_may_exclude", f"{_MATRIX}[change]")
 def object_excluded_without_permission(may_exclude, model_admin, request, row):
     """Who may change an object may exclude it."""
     return model_admin.has_change_permission(request, row)
