@@ -35,6 +35,7 @@ from .pages import (
     fields_shown,
     known_sites,
     named_objects,
+    origin_fault,
     show,
 )
 
@@ -109,6 +110,8 @@ def _answer(
     say: Callable[[str], str],
 ) -> tuple[Any, str]:
     """Return what there is to say of a row or a URL on a site, or why nothing is."""
+    if fault := origin_fault(site):
+        return None, fault
     try:
         with in_force(site), contained():
             found = ask(what, site, shown)

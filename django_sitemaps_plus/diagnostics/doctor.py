@@ -25,7 +25,6 @@ from django_sitemaps_plus.core.validation import is_signed
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
     SitemapsPlusError,
-    StoreError,
 )
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import INDEX, Page, Section, Worker, own_alias
@@ -40,8 +39,8 @@ from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_page, live_plan
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sources import Tally
-from django_sitemaps_plus.storage import delete_object, read_object, store_object
-from django_sitemaps_plus.storage.objects import list_objects
+from django_sitemaps_plus.storage import delete_object, is_intact, store_object
+from django_sitemaps_plus.storage.objects import list_objects, read_object
 
 from .advice import form_of, noting
 from .answers import look
@@ -209,6 +208,8 @@ def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, Do
     if not tally.entries or not has_page:
         words = f"{form}; {next(map(str, tally.left_out), 'nothing is listed')}"
         return (None if has_page else False), words, doubts
+    if tally.left_out:
+        return None, f"{form}; of the first rows {tally.left_out[0]}", doubts
     if status.live:
         why = "always" if status.always_live else "not built, so it is"
         return True, f"{form}; {why} served live", doubts
@@ -243,12 +244,8 @@ def _storage(site: Site) -> Findings:
 def _files(site: Site) -> Findings:
     """Read the first pages of each section, so that it is known what others deleted."""
     rows = Page.objects.active().filter(section__site=site.name).exclude(object="")
-    first, lost = rows.order_by("number", "section_id")[:MAX_FILES], list[Page]()
-    for page in first:
-        try:
-            read_object(page.object, page.gzip_hash)
-        except StoreError:
-            lost.append(page)
+    first = rows.order_by("number", "section_id")[:MAX_FILES]
+    lost = [page for page in first if not is_intact(page.object, page.gzip_hash)]
     for page in lost:
         note_damaged(page)
     if lost and not cache.is_shared():
@@ -295,7 +292,7 @@ def _workers(site: Site) -> Findings:
 
 def _builds(site: Site) -> Findings:
     [status] = read_dashboard([site])
-    ids = ("section_overdue", "section_failed", "index_failed")
+    ids = ("section_overdue", "index_failed")  # the sections are above
     problems = [it for it in problems_of(status) if it.id in ids]
     for it in problems:
         ok = _mild(False) if it.id == "section_overdue" else False
@@ -303,7 +300,8 @@ def _builds(site: Site) -> Findings:
     if not any(it.registered and not it.live for it in status.sections):
         yield Finding("builds", None, "none, so all is served live")
     elif not problems:
-        yield Finding("builds", True, "no section has waited for 25 hours")
+        ok = None if any(it.fault for it in status.sections) else True
+        yield Finding("builds", ok, "no section has waited for 25 hours")
 
 
 def _engines(site: Site) -> Findings:

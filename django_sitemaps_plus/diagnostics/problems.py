@@ -375,9 +375,10 @@ def _of_audit(status: SiteStatus) -> Iterator[Problem]:
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
-    sections = [it for it in status.sections if not it.fault]  # the fault is the cause
+    # What fails, waits for a person or was stopped has a problem of its own.
+    sections = [it for it in status.sections if not (it.fault or it.hold_reason)]
     told = () if status.silence else status.engines
-    engines = [it for it in told if it.waiting > it.resting]  # others have time
+    engines = [it for it in told if it.waiting > it.resting and not it.parked]
     times = [
         *[("section_overdue", it.section, change, it.oldest) for it in sections],
         *[("section_overdue", it.section, build, it.last_build_at) for it in sections],

@@ -13,7 +13,9 @@ MAX_WORDS = 500
 
 
 def at(moment: datetime) -> str:
-    """Return a moment as people read it."""
+    """Return a moment as people read it, in the time zone of the site."""
+    if timezone.is_aware(moment):
+        moment = timezone.localtime(moment, timezone.get_default_timezone())
     return f"{moment:%Y-%m-%d %H:%M %Z}".rstrip()
 
 

@@ -331,11 +331,13 @@ def hold_words(reason: str, numbers: Iterable[int]) -> str:
 def check_origin(recorded: str, site: Site) -> None:
     """Raise a ConfigurationError if what is stored was built for another origin."""
     if recorded not in ("", site.origin):
+        is_one = "SITES" not in (setting := origin_setting(site))
         raise ConfigurationError(
             f"Sitemaps in this database belong to {recorded}; this process has "
-            f"{site.origin}. Correct {origin_setting(site)} or SITE_ID, or give it a "
-            "database of its own. If they are two sites, set SITES. If the site has "
-            "moved, run: manage.py build_sitemaps --move-origin"
+            f"{site.origin}. Correct {setting}{' or SITE_ID' * is_one}, or give it a "
+            f"database of its own. {'If they are two sites, set SITES. ' * is_one}If "
+            "the site has moved, run: manage.py build_sitemaps --move-origin"
+            f"{'' if is_one else f' --site {site.name}'}"
         )
 
 
@@ -360,7 +362,8 @@ def take_origin(*, has_moved: bool) -> None:
         if left:
             forget_hosts(site.name, left)
         # Fingerprints, which contain the origin, mark what sections list.
-        Section.objects.filter(site=site.name).update(origin=site.origin)
+        rows = Section.objects.filter(site=site.name)
+        rows.update(origin=site.origin, asked_at=None)  # no answer is of this one
         _pages().mark_indexes(site=site.name)
 
 

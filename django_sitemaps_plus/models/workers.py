@@ -13,9 +13,6 @@ from .clock import Now
 #: How long a worker may be unseen before it counts as gone.
 GONE = timedelta(seconds=60)
 
-#: How long one is missed: then what waits tells more.
-FORGOTTEN = timedelta(days=7)
-
 #: Commands that start a kind of worker, where that is no command of ours.
 COMMANDS = {"celery": "celery -A PROJECT worker"}
 
@@ -66,4 +63,4 @@ class Worker(Row):
     @property
     def is_missed(self) -> bool:
         """Whether none is there any more, though the last one did not end by itself."""
-        return not self.has_ended and GONE <= self.age < FORGOTTEN
+        return not self.has_ended and self.age >= GONE

@@ -26,14 +26,12 @@ from django_sitemaps_plus.models import (
     RowQuerySet,
     Section,
     State,
-    Worker,
     has_subscribers,
 )
 from django_sitemaps_plus.models.base import atomic, retried
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
-from django_sitemaps_plus.models.workers import FORGOTTEN
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import delete_object, objects
 from django_sitemaps_plus.storage.filesystem import remove_unfinished
@@ -93,7 +91,6 @@ def prune(
     work.remove_changes()
     work.remove_deliveries()
     work.remove_figures()
-    work.remove_workers()
     if not is_dry_run:
         logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
         if not work.failures:
@@ -245,10 +242,6 @@ class _Prune:
             site=self.site.name, not_before__lt=self.before
         )
         self._delete(hosts.exclude(engine__in=names))
-
-    def remove_workers(self) -> None:
-        """Remove kinds of workers that nobody expects any more."""
-        self._delete(Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN))
 
     def remove_figures(self) -> None:
         """Remove figures that are too old for the trends, also of removed sites."""

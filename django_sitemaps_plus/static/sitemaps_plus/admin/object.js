@@ -16,7 +16,7 @@
   panel.addEventListener("submit", (event) => {
     event.preventDefault();
     const body = new FormData(event.target, event.submitter);
-    load({ method: "POST", body }).catch(() => location.assign(page.href));
+    load({ method: "POST", body }).catch(() => panel.append(panel.dataset.away));
   });
   load().catch(() => {}); // The link stays.
 }
