@@ -14,7 +14,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import ngettext, ngettext_lazy
 
 from django_sitemaps_plus.notifications.dispatch import KEPT
 
@@ -32,10 +32,10 @@ _AGO: dict[str, Any] = {
 
 #: Numbers that engines report, in the order in which they are shown.
 _REPORTED: dict[str, Any] = {
-    "submitted": gettext_lazy("%s submitted"),
-    "indexed": gettext_lazy("%s indexed"),
-    "errors": gettext_lazy("errors: %s"),
-    "warnings": gettext_lazy("warnings: %s"),
+    "submitted": lambda number: _("%s submitted"),
+    "indexed": lambda number: _("%s indexed"),
+    "errors": lambda number: ngettext("%s error", "%s errors", number),
+    "warnings": lambda number: ngettext("%s warning", "%s warnings", number),
 }
 
 
@@ -72,7 +72,7 @@ def feedback(said: Any) -> str:
         if isinstance(value, dict):  # numbers by kind of content
             value = sum([it for it in value.values() if isinstance(it, int)])
         if isinstance(value, int) and (value or name in ("submitted", "indexed")):
-            words.append(phrase % floatformat(value, "g"))
+            words.append(phrase(value) % floatformat(value, "g"))
     with suppress(KeyError, TypeError, ValueError):
         read_at = datetime.fromisoformat(left.pop("lastDownloaded"))
         words.append(_("read on %s") % date_format(read_at, "DATE_FORMAT"))
