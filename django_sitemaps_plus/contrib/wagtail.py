@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import CharField, Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce, Concat, Length, Substr
-from django.urls import reverse_lazy
-from wagtail.coreutils import WAGTAIL_APPEND_SLASH
+from django.db.models.lookups import In
+from django.urls import reverse, reverse_lazy
+from django.utils.translation import get_language, override
+from wagtail.coreutils import (
+    WAGTAIL_APPEND_SLASH,
+    get_supported_content_language_variant,
+)
 from wagtail.models import Page, PageViewRestriction, get_page_models
 from wagtail.models import Site as WagtailSite
 
@@ -26,6 +45,7 @@ from django_sitemaps_plus.sources.contrib_fields import own_getters
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS, describe
 from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import ModelReader, listed_rows
+from django_sitemaps_plus.sources.shapes import is_shape
 
 #: Methods by which a type of page may have another URL than its ``url_path`` gives.
 _URLS = (
@@ -35,20 +55,99 @@ _URLS = (
     "_get_relevant_site_root_paths",
 )
 
-# The root of a site and its translations share this key.
-_ROOT_KEY = "root_page__translation_key"
+#: View restrictions that are constants of a query; more are a query within it.
+MAX_RESTRICTIONS = 500
 
 
-def _begins(begin: str, whole: str) -> dict[str, Any]:
-    """Return a filter: a column holds the beginning of one of the outer query."""
-    return {begin: Substr(OuterRef(whole), 1, Length(begin))}
+def _by_begin(column: Any, values: Iterable[tuple[str, Any]], default: Any) -> Case:
+    """Return the value of the longest of some texts with which a column begins."""
+    groups = defaultdict[tuple[int, Any], list[str]](list)
+    for begin, value in values:
+        groups[len(begin), value].append(begin)
+    ordered = sorted(groups.items(), key=lambda group: -group[0][0])
+    cases = [
+        When(In(Substr(column, 1, length), begins), then=Value(value))
+        for (length, value), begins in ordered
+    ]
+    return Case(*cases, default=default)
 
 
-def _root(column: str) -> Subquery:
-    """Return a column of the site of a page: the one with the nearest root above it."""
-    sites = WagtailSite.objects.filter(**_begins("root_page__url_path", "url_path"))
-    nearest = sites.order_by("-root_page__url_path", "-is_default_site", "hostname")
-    return Subquery(nearest.values(column)[:1])
+class _Restricted(Exists):
+    """Whether a page, or one above it, has a view restriction.
+
+    Databases without statistics plan badly what joins a table of few rows to pages. So
+    restrictions, as roots, are read whenever a query is compiled: once for each page of
+    the sitemap, as the query itself. They are no part of its shape.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        above = {"page__path": Substr(OuterRef("path"), 1, Length("page__path"))}
+        super().__init__(PageViewRestriction.objects.filter(**above), **options)
+        self.path: Any = F("path")
+
+    def get_source_expressions(self) -> list[Any]:
+        return [self.path, self.query]
+
+    def set_source_expressions(self, exprs: Any) -> None:
+        self.path, self.query = exprs
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **options: Any) -> Any:
+        if not is_shape(compiler):
+            rows = PageViewRestriction.objects.using(connection.alias)
+            paths = rows.values_list("page__path", flat=True)[: MAX_RESTRICTIONS + 1]
+            values = [(path, True) for path in paths]
+            if len(values) <= MAX_RESTRICTIONS:
+                return compiler.compile(_by_begin(self.path, values, Value(False)))
+        return super().as_sql(compiler, connection, *args, **options)
+
+
+class _Root(NamedTuple):
+    """A page with which the URLs of a site begin."""
+
+    url_path: str
+    language: str
+    sites: list[dict[str, Any]]  # that it is the root of, or translates
+
+
+class _OfRoot(Func):
+    """A value of the nearest root above a page."""
+
+    def __init__(self, value: Callable[[_Root], Any], default: Any, kind: Any) -> None:
+        super().__init__("url_path", default, output_field=kind)
+        self.value = value
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **options: Any) -> Any:
+        column, default = self.get_source_expressions()
+        if not hasattr(compiler, "wagtail_roots"):  # of the same query
+            roots = [] if is_shape(compiler) else _roots(connection.alias)
+            compiler.wagtail_roots = roots
+        values = [(it.url_path, self.value(it)) for it in compiler.wagtail_roots]
+        return compiler.compile(_by_begin(column, values, default))
+
+
+def _roots(using: str) -> list[_Root]:
+    """Return the roots of all sites; with locales, those that translate them too."""
+    names = {it: F(f"root_page__{it}") for it in ("url_path", "translation_key")}
+    ordered = WagtailSite.objects.using(using).order_by("-is_default_site", "hostname")
+    sites = defaultdict[Any, list[dict[str, Any]]](list)
+    key = "translation_key" if _has_locales() else "url_path"
+    for site in ordered.values("hostname", "is_default_site", **names):
+        sites[site[key]].append(site)
+    if not _has_locales():
+        return [_Root(path, "", found[:1]) for path, found in sites.items()]
+    pages = Page.objects.using(using).filter(translation_key__in=sites)
+    rows = pages.values_list("url_path", "locale__language_code", "translation_key")
+    return [_Root(path, code, sites[key]) for path, code, key in rows]
+
+
+def _begin(root: _Root) -> str:
+    """Return what the paths of pages below a root begin with."""
+    language = root.language or get_language()
+    with suppress(LookupError):  # the language in force is not of the content
+        if get_supported_content_language_variant(get_language()) == language:
+            language = get_language()
+    with override(language):
+        return reverse("wagtail_serve", args=[""])
 
 
 def _has_locales() -> bool:
@@ -60,8 +159,7 @@ class PageSource(ModelSource):
 
     They are the live pages of one site that have no view restriction. Rows are read as
     tuples. Pages whose type overrides how its URL is made are asked for their
-    ``get_sitemap_urls()``, and so are all where ``WAGTAIL_I18N_ENABLED`` is true or
-    ``WAGTAIL_APPEND_SLASH`` is false.
+    ``get_sitemap_urls()``, and so are all where ``WAGTAIL_APPEND_SLASH`` is false.
 
     Attributes:
         hostname: that of the site to list; None for the default site, or, with
@@ -72,8 +170,15 @@ class PageSource(ModelSource):
     title = "title"
     hostname: str | None = None
     location = Concat(
-        Value(reverse_lazy("wagtail_serve", args=[""]), output_field=CharField()),
-        Substr("url_path", Length(_root("root_page__url_path")) + 1),
+        _OfRoot(
+            _begin,
+            Value(reverse_lazy("wagtail_serve", args=[""]), CharField()),
+            CharField(),
+        ),
+        Substr(
+            "url_path",
+            _OfRoot(lambda it: len(it.url_path), Value(0), IntegerField()) + 1,
+        ),
     )
     lastmod = Coalesce("last_published_at", "latest_revision_created_at")
     # Publishing, unpublishing, moving and new slugs all save the page itself.
@@ -85,23 +190,13 @@ class PageSource(ModelSource):
 
     def get_queryset(self) -> QuerySet[Any]:
         """Return the live and public pages of the site."""
-        private = PageViewRestriction.objects.filter(**_begins("page__path", "path"))
-        pages = super().get_queryset().filter(~Exists(private), live=True)
-        if _has_locales():
-            # The nearest page above that translates the root of a site.
-            roots = Page.objects.filter(
-                translation_key__in=WagtailSite.objects.values(_ROOT_KEY),
-                **_begins("url_path", "url_path"),
-            )
-            nearest = roots.order_by("-url_path").values("translation_key")[:1]
-            pages = pages.alias(sitemaps_plus_root=Subquery(nearest))
-            sites = WagtailSite.objects.filter(**self.site_filter)
-            listed = pages.filter(sitemaps_plus_root__in=sites.values(_ROOT_KEY))
-        else:
-            ((name, value),) = self.site_filter.items()
-            pages = pages.alias(sitemaps_plus_site=_root(name))
-            listed = pages.filter(sitemaps_plus_site=value)
-        return cast("QuerySet[Any]", listed)
+        ((name, value),) = self.site_filter.items()
+
+        def is_listed(root: _Root) -> bool:
+            return any(site[name] == value for site in root.sites)
+
+        listed = _OfRoot(is_listed, Value(False), BooleanField())
+        return super().get_queryset().filter(~_Restricted(), listed, live=True)
 
     @property
     def site_filter(self) -> dict[str, Any]:
@@ -147,6 +242,8 @@ class PageReader(ModelReader):
 
     def _asked(self, pages: Any, tally: Tally) -> Iterator[tuple[str, str]]:
         """Yield the key of each page, and the lines of what it returns."""
+        if not _asked_types():
+            return
         source: Any = self.source
         own = WagtailSite.objects.filter(**source.site_filter).first()
         root = "" if own is None else own.root_url
@@ -180,7 +277,7 @@ reader_of.register(PageSource, PageReader)
 def _asked_types() -> list[Any]:
     """Return the types of page that may have other URLs than that of ``url_path``."""
     types: list[Any] = get_page_models()
-    if _has_locales() or not WAGTAIL_APPEND_SLASH:
+    if not WAGTAIL_APPEND_SLASH:
         return types
     return [
         it for it in types if any(getattr(it, n) is not getattr(Page, n) for n in _URLS)

@@ -46,6 +46,11 @@ def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
     return sql, [it if isinstance(it, _Listed) else _named(it) for it in values]
 
 
+def is_shape(compiler: Any) -> bool:
+    """Return whether what is compiled is a shape: it reads no rows for the query."""
+    return isinstance(compiler, _Folding)
+
+
 def is_time(value: Any) -> bool:
     """Return whether a value may be the present time, or made of it."""
     if isinstance(value, int | float):

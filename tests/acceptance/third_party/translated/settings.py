@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from unittest.mock import MagicMock
 
+from tests.support.databases import database_settings
+
 SECRET_KEY = "guards nothing"
 ALLOWED_HOSTS = ["site.example"]
 SITEMAPS_PLUS = {"BASE_URL": "https://site.example", "TRACK": True}
@@ -21,8 +23,7 @@ MEDIA_ROOT = os.environ["THIRD_PARTY_FILES"]
 ROOT_URLCONF = f"{__package__}.urls"
 MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-_DATABASE = {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{MEDIA_ROOT}/db"}
-DATABASES = {"default": _DATABASE}
+DATABASES = {"default": database_settings()}
 INSTALLED_APPS = [
     "modeltranslation",
     "parler",

@@ -7,11 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.db.models import OuterRef, QuerySet, Subquery
+from wagtail.models import Page
 
 from django_sitemaps_plus import ModelSource, Route, register
 from django_sitemaps_plus.contrib.wagtail import PageSource
 
-from .models import Article, ArticleTranslation, Product, TranslatedPage
+from .models import Article, ArticleTranslation, Product
 
 register("pages", PageSource)
 
@@ -85,8 +86,9 @@ class Pages(Sitemap):
 
     def get_urls(self, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
         """Return what each page says of itself."""
-        pages = TranslatedPage.objects.filter(live=True)
-        return [url for page in pages for url in page.get_sitemap_urls()]
+        pages = Page.objects.filter(live=True, depth__gt=1).specific()
+        urls = [url for page in pages for url in page.get_sitemap_urls()]
+        return [it for it in urls if it["location"].startswith("https://site.example/")]
 
 
 #: What contrib lists of each section.
