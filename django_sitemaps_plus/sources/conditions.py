@@ -279,7 +279,7 @@ def unfollowed(rows: QuerySet[Any]) -> list[str]:
         sides = [node]
         if isinstance(node, Lookup):
             sides = [node.lhs, *_as_list(node.rhs)]
-        if node not in followed and any(map(_is_of_present, sides)):
+        if node not in followed and any(_is_of_present(it, followed) for it in sides):
             columns = [it for side in sides for it in columns_in(side, is_deep=True)]
             timed = list(filter(_is_timed, columns)) or columns
             names |= dict.fromkeys(
@@ -311,8 +311,8 @@ def is_present(moment: Any) -> bool:
     return isinstance(moment, date) and moment == today
 
 
-def _is_of_present(node: Any) -> bool:
-    """Return whether it moves with the clock: has the present time, or today.
+def _is_of_present(node: Any, but: Sequence[Any] = ()) -> bool:
+    """Return whether it moves with the clock, but for comparisons that are followed.
 
     A time that is whole minutes from now was taken from it, as by ``now() -
     timedelta(days=30)``, unless it is a constant, which has no microseconds, or all.
@@ -323,11 +323,12 @@ def _is_of_present(node: Any) -> bool:
     if isinstance(node, datetime) and 0 < node.microsecond < 999_999:
         with suppress(TypeError):  # for an aware time and a naive one
             return (timezone.now() - node) % PRESENT < timedelta(seconds=0.1)
-    parts: list[Any] = [getattr(node, "value", None)]
+    parts = [getattr(node, "value", None), *_as_list(getattr(node, "rhs", None))]
     if isinstance(node, RawSQL | ExtraWhere):
         parts += [Now()] if _NOW.search(_sql(node)) else node.params or ()
     parts += getattr(node, "get_source_expressions", list)()
-    return any(_is_of_present(it) for it in parts if it is not None and it is not node)
+    parts = [it for it in parts if it is not node and it not in but]
+    return any(_is_of_present(it, but) for it in parts if it is not None)
 
 
 def _parts(query: Query) -> list[Any]:

@@ -18,6 +18,7 @@ from django.db.models import (
     Case,
     Count,
     Exists,
+    ExpressionWrapper,
     FilteredRelation,
     Max,
     OuterRef,
@@ -80,6 +81,15 @@ def inner(**conditions: Any) -> Any:
 
 LATER = Greatest("updated_at", "created_on", output_field=models.DateTimeField())
 LATEST = Subquery(Product.objects.filter(pk=OuterRef("pk")).values("updated_at")[:1])
+
+
+CAME = ExpressionWrapper(Q(updated_at__lte=Now()), models.BooleanField())
+UPDATED = models.F("updated_at")
+
+
+def come(now: Any, then: Any = True) -> Case:
+    """Return a value of rows whose time has come."""
+    return Case(When(updated_at__lte=now, then=then), default=None)
 
 
 def annotated(of: Any, **conditions: Any) -> Any:
@@ -807,6 +817,10 @@ class TestTrees:
             (lambda now: inner(updated_at__gte=now - MONTH), {}, ["W048"]),
             (lambda now: inner(updated_at__gte=YEARS_AGO), {}, []),
             (lambda now: LessThan(Coalesce("updated_at", now), now), {}, ["W048"]),
+            (lambda now: annotated(come(Now()), n=True), {}, []),
+            (lambda now: annotated(come(now), n=True), {}, []),
+            (lambda now: annotated(CAME, n=True), {}, []),
+            (lambda now: annotated(come(now, UPDATED), n__lte=Now()), {}, ["W048"]),
             (lambda now: annotated(Max("updated_at"), n__lte=now), {}, ["W048"]),
             (lambda now: annotated(Max("updated_at"), n__lte=Now()), {}, ["W048"]),
             (lambda now: annotated(LATEST, n__lte=now), {}, ["W048"]),
