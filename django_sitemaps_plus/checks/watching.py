@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain, product
 from typing import Any
 
@@ -61,6 +63,16 @@ from .examining import Faults, error, examining, unexamined, unreadable, warning
 _TREES = {"treebeard", "mptt"}
 
 _LABEL = "sitemaps_plus"
+
+_unusable, _doubted = partial(error, 23), partial(warning, 44)
+
+# Kinds of field that hold values of an attribute, and a word for them.
+_HELD = {
+    "starts": (_unusable, "Date", "date"),
+    "ends": (_unusable, "Date", "date"),
+    "lastmod": (_doubted, "Date", "date"),
+    "priority": (_doubted, "Decimal|Float|Integer", "number"),
+}
 
 
 def check_watched(source: ModelSource) -> Faults:
@@ -190,13 +202,16 @@ def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
         followed, others = moments(rows), unfollowed(rows)
         methods = declared_methods(source).values()
         is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
-    for name in ("starts", "ends"):
-        field = find_field(source.model, path := getattr(source, name) or "")
+    for name, (told, held, wanted) in _HELD.items():
+        path = getattr(source, name)
+        found = find_field(source.model, path) if isinstance(path, str) else None
+        field: Any = getattr(found, "output_field", found)  # of a generated field
         is_own = type(field).__module__.startswith("django.db.models.")
-        if field and is_own and "Date" not in (kind := field.get_internal_type()):
-            hint = f'Name a date field, such as {name} = "publish_at".'
-            yield error(23, f"{name} names {path!r}, a {kind} and no date.", hint)
-            return
+        if is_own and not re.search(held, kind := field.get_internal_type()):
+            message = f"{name} names {path!r}, a {kind} and no {wanted}."
+            yield told(message, f"Name a field that holds a {wanted}.")
+            if told is _unusable:
+                return
     is_declared = source.starts or source.ends or source.max_age is not None
     for name in () if is_declared else others:
         yield warning(

@@ -207,6 +207,10 @@ BELOW = Genre.objects.filter(parent=OuterRef("pk"))
         ({"get_queryset": lambda self: Product.objects.filter(publishd=1)}, ["E023"]),
         ({"lastmod": "created_on"}, ["W003"]),
         ({"lastmod": "updated_at"}, []),
+        ({"lastmod": "slug"}, ["W044"]),
+        ({"lastmod": "published"}, ["W044"]),
+        ({"priority": "name"}, ["W044"]),
+        ({"priority": "popularity"}, []),
     ],
 )
 def test_a_source_that_cannot_work_is_named(attributes, expected):

@@ -496,6 +496,27 @@ def test_a_method_that_returns_nothing_for_all_rows_is_named(sections, source, n
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "named"),
+    [
+        ("priority", lambda it, row: "high", "'high'"),
+        ("changefreq", lambda it, row: "sometimes", "'sometimes'"),
+        ("lastmod", lambda it, row: "yesterday", "'yesterday'"),
+        ("lastmod", "slug", "'product-00000'"),
+        ("priority", "popularity", "5.0"),
+    ],
+)
+@pytest.mark.parametrize("is_live", [True, False])
+def test_values_that_are_left_out_are_a_doubt(sections, is_live, name, value, named):
+    """The first of them is named, before and after a build."""
+    Product.objects.update(popularity=5)
+    sections.register("new", limited(2, **{name: value}))
+    if not is_live:
+        build_fully()
+    found = examined()["section new"]
+    assert (found.ok, named in found.text) == (None, True)
+
+
+@pytest.mark.parametrize(
     "source",
     [
         limited(2, get_queryset=lambda it: None),
