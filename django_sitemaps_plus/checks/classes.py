@@ -55,6 +55,7 @@ from .examining import (
     warning,
 )
 from .languages import check_codes
+from .times import check_items
 
 #: The member that names the entries, by kind of source.
 _ROWS: dict[type, str] = {
@@ -117,6 +118,7 @@ def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
         return False
     yield from examined(_used(source, lambda site: contrib_origin(source.make(), site)))
     yield from examined(_rows_and_codes(source))
+    yield from () if source.has_own_paging else check_items(source)
     return True
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import chain, product
 from typing import Any
 
@@ -30,18 +28,9 @@ from django_sitemaps_plus.sources import (
     related,
 )
 from django_sitemaps_plus.sources.compiling import (
-    declared_methods,
-    find_field,
-    get_absolute_url,
     images_of,
     is_expression,
     is_path,
-)
-from django_sitemaps_plus.sources.conditions import (
-    columns_in,
-    is_opaque,
-    moments,
-    unfollowed,
 )
 from django_sitemaps_plus.sources.images import lacks_media_url
 from django_sitemaps_plus.sources.keys import key_field
@@ -58,21 +47,12 @@ from django_sitemaps_plus.tracking.relations import concrete, is_model
 from django_sitemaps_plus.tracking.watching import models_of, watched_models
 
 from .examining import Faults, error, examining, unexamined, unreadable, warning
+from .times import check_times
 
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}
 
 _LABEL = "sitemaps_plus"
-
-_unusable, _doubted = partial(error, 23), partial(warning, 44)
-
-# Kinds of field that hold values of an attribute, and a word for them.
-_HELD = {
-    "starts": (_unusable, "Date", "date"),
-    "ends": (_unusable, "Date", "date"),
-    "lastmod": (_doubted, "Date", "date"),
-    "priority": (_doubted, "Decimal|Float|Integer", "number"),
-}
 
 
 def check_watched(source: ModelSource) -> Faults:
@@ -175,7 +155,7 @@ def check_query(source: ModelSource) -> Faults:
         message = f"{subject} joins {table}, and lists a row for each of its rows."
         yield warning(32, message, f"{hint} Each URL is written once.")
     yield from _tree(source, rows, page)
-    yield from _times(source, rows)
+    yield from check_times(source, rows, page)
     if has_windows(page):
         yield warning(
             53,
@@ -194,49 +174,6 @@ def _unpaged(given: object) -> CheckMessage:
         "so return a queryset of instances that is not sliced, combined or distinct "
         "on fields, or use Source."
     )
-
-
-def _times(source: ModelSource, rows: QuerySet[Any]) -> Faults:
-    """Yield which times at which rows come and go builds do not notice, or not soon."""
-    with open_section(source, sample_site()).reading():
-        followed, others = moments(rows), unfollowed(rows)
-        methods = declared_methods(source).values()
-        is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
-    for name, (told, held, wanted) in _HELD.items():
-        path = getattr(source, name)
-        found = find_field(source.model, path) if isinstance(path, str) else None
-        field: Any = getattr(found, "output_field", found)  # of a generated field
-        is_own = type(field).__module__.startswith("django.db.models.")
-        if is_own and not re.search(held, kind := field.get_internal_type()):
-            message = f"{name} names {path!r}, a {kind} and no {wanted}."
-            yield told(message, f"Name a field that holds a {wanted}.")
-            if told is _unusable:
-                return
-    is_declared = source.starts or source.ends or source.max_age is not None
-    for name in () if is_declared else others:
-        yield warning(
-            48,
-            f"get_queryset() compares {name} with the present time where builds cannot "
-            "follow it: in another query, an aggregate or raw SQL, or beside a column.",
-            "Name the time in starts or ends, or set max_age.",
-        )
-    for moment in followed:
-        if moment.is_present and not moment.is_indexed:
-            name = ", ".join([it.target.name for it in columns_in(moment.lhs)])
-            yield warning(
-                49,
-                f"get_queryset() compares {name} with the present time, and no index "
-                "serves: each minute a build reads all rows for it.",
-                "Compare the column itself, and give it db_index=True.",
-            )
-    is_filtered = followed or others or is_unknown
-    if (source.starts or source.ends) and not is_filtered:
-        yield warning(
-            50,
-            "it has starts or ends, and get_queryset() lists rows at any time.",
-            "They do not filter: add filter(publish_at__lte=timezone.now()), or the "
-            "like, to get_queryset().",
-        )
 
 
 def _to_many(source: ModelSource, rows: Any) -> Faults:

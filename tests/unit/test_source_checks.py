@@ -92,6 +92,11 @@ def come(now: Any, then: Any = True) -> Case:
     return Case(When(updated_at__lte=now, then=then), default=None)
 
 
+def came_within(now: Any) -> Case:
+    """Return a value that another query decides."""
+    return Case(When(inner(updated_at__lte=now), then=UPDATED), default=None)
+
+
 def annotated(of: Any, **conditions: Any) -> Any:
     """Return rows with an annotation, and conditions on it."""
     return Product.objects.annotate(n=of).filter(**conditions)
@@ -836,6 +841,10 @@ class TestTrees:
             (lambda now: raw("updated_at <= %s", now), {}, ["W048"]),
             (lambda now: raw("updated_at <= %s", "2026-01-01"), {}, []),
             (lambda now: annotated(RawSQL("now()", ()), n=True), {}, ["W048"]),
+            (lambda now: Q(), {"priority": come(Now(), 0.5)}, ["W048"]),
+            (lambda now: Q(), {"priority": come(Now(), 0.5), "max_age": 60}, []),
+            (lambda now: Q(), {"lastmod": came_within(Now())}, ["W048"]),
+            (lambda now: Q(updated_at__lte=now), {"lastmod": come(YEARS_AGO)}, []),
             (lambda now: Q(published=True), TIMED, ["W050"]),
             (lambda now: Q(published=True), {**TIMED, "location": None}, ["W050"]),
             (lambda now: Q(updated_at__lte=now), TIMED, []),
@@ -852,6 +861,27 @@ class TestTrees:
         given = {"get_queryset": get_queryset, **attributes}
         found = [it for it in ids_of(Product, **given) if it in TIMES]
         assert found == expected
+
+    @pytest.mark.parametrize(
+        ("items", "attributes", "expected"),
+        [
+            (lambda: Product.objects.filter(inner(updated_at__lte=Now())), {}, "W048"),
+            (lambda: Product.objects.filter(created_on__lte=Now()), {}, "W049"),
+            (
+                lambda: Product.objects.filter(inner(updated_at__lte=Now())),
+                {"max_age": 60},
+                "",
+            ),
+            (lambda: Product.objects.filter(updated_at__lte=timezone.now()), {}, ""),
+            (lambda: [*Product.objects.filter(inner(updated_at__lte=Now()))], {}, ""),
+            (lambda: ["home"], {}, ""),
+        ],
+    )
+    def test_times_of_a_contrib_class(self, items, attributes, expected):
+        """Its rows are not read."""
+        given = {"items": lambda self: items(), **attributes}
+        found = ids(attribute_messages(type("Checked", (Sitemap,), given)))
+        assert found == [expected] * bool(expected)
 
     def test_the_fields_of_a_tree_are_proposed(self):
         rows = listing(Genre.objects.filter(parent__slug="x"))
