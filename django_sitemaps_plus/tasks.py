@@ -18,6 +18,7 @@ from typing import Any
 
 from celery import Task, current_app, shared_task
 from celery.app import app_or_default
+from celery.schedules import crontab
 from celery.signals import heartbeat_sent, worker_shutdown
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -51,6 +52,9 @@ BROKER_SECONDS = 0.25
 
 # Seconds that a broker and its workers may take to answer a person.
 _ANSWER_SECONDS = 2
+
+# Seconds between two looks at the database that are too many.
+_LONGEST_SECONDS = 300
 
 # Kombu's transports take each those that they know.
 _TIMEOUTS = {
@@ -218,9 +222,10 @@ class CeleryExecutor(Executor):
         own = sorted(it for it in current_app.tasks if it.startswith(f"{__name__}."))
         schedule = current_app.conf.beat_schedule
         names = [str(entry.get("task")) for entry in schedule.values()]
-        for name in names:
-            if name.startswith("django_sitemaps_plus.") and name not in own:
-                yield f"Beat asks for {name!r}, which is no task.", suggest(name, own)
+        for name in sorted({*names}.difference(current_app.tasks)):
+            is_ours = name.startswith("django_sitemaps_plus.")
+            if (hint := suggest(name, own, cutoff=0.6 if is_ours else 0.85)) or is_ours:
+                yield f"Beat asks for {name!r}, which is no task.", hint
         # A scheduler of another app keeps its entries elsewhere.
         is_celerys = "celery.beat" in str(current_app.conf.beat_scheduler)
         if is_celerys and refresh.name not in names:
@@ -229,6 +234,13 @@ class CeleryExecutor(Executor):
                 "Add it to CELERY_BEAT_SCHEDULE, every 30 seconds; or run "
                 "manage.py run_sitemaps --once from cron.",
             )
+        for entry in schedule.values():
+            task, seconds = entry.get("task"), _seconds_between(entry.get("schedule"))
+            if task in (refresh.name, notify.name) and seconds > _LONGEST_SECONDS:
+                yield (
+                    f"Beat asks for {task!r} every {seconds:,.0f} s only.",
+                    "Ask every 30 seconds: what no message tells waits for it.",
+                )
 
     def workers(self) -> list[str]:
         """Return the names of the workers that answer."""
@@ -253,6 +265,16 @@ class CeleryExecutor(Executor):
             words = _("No worker listens to the queue '%s', where our messages go.")
             start = f"celery -A PROJECT worker -Q {own}"
             yield words % own, _("Start one: %s.") % start
+
+
+def _seconds_between(schedule: object) -> float:
+    """Return how many seconds lie between two runs, on average; 0 if none can tell."""
+    if isinstance(schedule, crontab):
+        return 86_400 / (len(schedule.hour) * len(schedule.minute))
+    every = getattr(schedule, "run_every", schedule)
+    if isinstance(every, timedelta):
+        return every.total_seconds()
+    return every if isinstance(every, int | float) else 0
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from celery.schedules import crontab
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.cache.backends.dummy import DummyCache
@@ -351,7 +352,32 @@ class TestWorkers:
             ({}, ["does not ask for"]),
             ({"a": {"task": f"{tasks.__name__}.refresh"}}, []),
             ({"a": {"task": f"{tasks.__name__}.refrehs"}}, ["no task", "not ask for"]),
-            ({"a": {"task": "shop.tasks.refrehs"}}, ["does not ask for"]),
+            ({"a": {"task": "shop.tasks.refresh"}}, ["does not ask for"]),
+            (
+                {
+                    "a": {"task": f"{tasks.__name__}.refresh", "schedule": 30},
+                    "b": {"task": "django_sitemap_plus.tasks.notify"},
+                },
+                ["no task"],
+            ),
+            (
+                {
+                    "a": {"task": f"{tasks.__name__}.refresh", "schedule": 86_400},
+                    "b": {"task": f"{tasks.__name__}.notify", "schedule": crontab("0")},
+                    "c": {"task": f"{tasks.__name__}.prune", "schedule": 86_400},
+                },
+                ["every 86,400 s", "every 3,600 s"],
+            ),
+            (
+                {
+                    "a": {"task": f"{tasks.__name__}.refresh", "schedule": crontab()},
+                    "b": {
+                        "task": f"{tasks.__name__}.notify",
+                        "schedule": timedelta(minutes=1),
+                    },
+                },
+                [],
+            ),
         ],
     )
     def test_beat_must_ask_for_a_refresh(self, configure, monkeypatch, schedule, said):
