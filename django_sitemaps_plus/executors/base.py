@@ -71,6 +71,8 @@ def get_executor() -> Executor:
     path = get_settings().executor
     try:
         executor = import_string(path)()
+    except ConfigurationError:  # of another setting, which it names
+        raise
     except Exception as error:  # an import runs any code
         raise ConfigurationError(
             f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which cannot be used: "

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.background import work
 from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import Executor, get_executor
 from .wakeups import Wakeups
@@ -32,7 +33,13 @@ _WITHOUT_WORKERS = {"ImmediateBackend", "DummyBackend"}
 
 
 def _backend() -> Any:
-    return tasks.task_backends[get_settings().tasks_alias]
+    alias, known = get_settings().tasks_alias, tasks.task_backends.settings
+    if alias not in known:
+        raise ConfigurationError(
+            f"{SETTING}['TASKS_ALIAS'] is {alias!r}, which TASKS lacks. "
+            f"Define it there, or choose from {', '.join(map(repr, known))}."
+        )
+    return tasks.task_backends[alias]
 
 
 def _task(function: Callable[..., None]) -> Any:

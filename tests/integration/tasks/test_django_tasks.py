@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 from django_tasks_db.models import DBTaskResult
 
+from django_sitemaps_plus.checks import check_settings
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.executors import tasks
@@ -134,6 +136,14 @@ class TestTasks:
         rename(0, "renamed")
         assert waiting() == []
         assert Change.objects.count() == 1
+
+
+def test_an_unknown_alias_is_named_with_those_that_exist(configure, monkeypatch):
+    monkeypatch.delitem(sys.modules, tasks.__name__)  # as at the start of a process
+    configure(EXECUTOR=EXECUTOR, TASKS_ALIAS="sitemap")
+    [found] = [it for it in check_settings() if it.id.endswith(".E008")]
+    assert "TASKS_ALIAS" in found.msg
+    assert "'default'" in found.hint
 
 
 def test_the_doctor_does_not_say_well_of_workers_that_cannot_be_asked(publish):
