@@ -320,10 +320,14 @@ def no_model(given: Any) -> CheckMessage:
     """Return the error of what is no model, with the model that may be meant."""
     hint = "Name the model class whose rows it lists, such as model = Product."
     shown, labels = repr(given), [it._meta.label for it in apps.get_models()]
+    if isinstance(given, list | tuple) and len(given) == 1:  # by a comma at its end
+        [given] = given
     if isinstance(given, str):
         name = given.rpartition(".")[2].lower()
         same = [it for it in labels if it.rpartition(".")[2].lower() == name]
         hint = f"Write model = {same[0]!r}." if same else suggest(given, labels, hint)
+    elif is_model(given):
+        hint = f"Write model = {given.__name__}."
     elif isinstance(given, type) and issubclass(given, Model):
         shown = f"{given.__name__}, which is abstract"
     elif is_model(kind := getattr(given, "model", type(given))):

@@ -10,7 +10,7 @@ from django import urls
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error
-from django.db.models import DateField, DateTimeField, Model
+from django.db.models import DateField, DateTimeField, Model, Value
 from django.http import HttpResponse
 from django.urls import NoReverseMatch, Resolver404
 
@@ -23,7 +23,12 @@ from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import broken_engines, get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.robots_txt import robots_records
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, surroundings
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    Route,
+    SitemapSource,
+    surroundings,
+)
 from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.route import resolver_of
 
@@ -173,6 +178,27 @@ def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
     yield from [prefix + it for it in resolver.reverse_dict if isinstance(it, str)]
     for namespace, (_, below) in resolver.namespace_dict.items():
         yield from _names(below, f"{prefix}{namespace}:")
+
+
+def check_location(source: ModelSource) -> Faults:
+    """Yield that rows have no location, or all the same."""
+    location, model = source.location, source.model
+    if location is None and not hasattr(model, "get_absolute_url"):
+        label = model._meta.label
+        hint = 'Declare one, such as location = Route("product-detail", slug="slug").'
+        yield error(20, f"it has no location, and {label} no get_absolute_url().", hint)
+    is_route = isinstance(location, Route)
+    if is_route and not location.compile().can_match:
+        reason, hint = explain_reverse(location.name, location.arguments)
+        if route := route_to(location.name, model):
+            hint = f"Write {route}."
+        yield no_url(f"no URL pattern fits {location!r}: {reason}.", hint)
+        return
+    parts = location.arguments.values() if is_route else [location]
+    if all(isinstance(it, Value) for it in parts):
+        message = f"location is {location!r}, the same URL for each row."
+        hint = "Name what tells rows apart, or list this page by a ViewSource."
+        yield warning(39, message, hint)
 
 
 @for_each_site

@@ -54,7 +54,12 @@ from .classes import (
     no_model,
     of_row,
 )
-from .crawlers import explain_reverse, has_only_views_of_contrib, no_url, route_to
+from .crawlers import (
+    check_location,
+    explain_reverse,
+    has_only_views_of_contrib,
+    no_url,
+)
 from .examining import Faults, declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
 from .watching import check_query, check_watched
@@ -279,16 +284,7 @@ def _values(source: ModelSource) -> Faults:
         hint = "Add db_index=True, or an index that begins with it."
         yield warning(3, f"{message}that sent no signal.", hint)
 
-    location = source.location
-    if location is None and not hasattr(source.model, "get_absolute_url"):
-        label = source.model._meta.label
-        hint = 'Declare one, such as location = Route("product-detail", slug="slug").'
-        yield error(20, f"it has no location, and {label} no get_absolute_url().", hint)
-    if isinstance(location, Route) and not location.compile().can_match:
-        reason, hint = explain_reverse(location.name, location.arguments)
-        if route := route_to(location.name, source.model):
-            hint = f"Write {route}."
-        yield no_url(f"no URL pattern fits {location!r}: {reason}.", hint)
+    yield from check_location(source)
 
 
 def _view(source: ViewSource, view: Any) -> Faults:

@@ -13,6 +13,7 @@ from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db import Error, connections, router
 from django.db.models import F, Model, QuerySet
+from django.db.models.manager import BaseManager
 
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -124,6 +125,7 @@ def check_query(source: ModelSource) -> Faults:
         if not pages_by_key(given := queryset_of(source)):
             yield _unpaged(given)
             return
+        yield from _other_model(source.model, given.model)
         rows = listed_rows(source)
         if not (faults := [*_to_many(source, rows.query)]):
             page = page_query(source)
@@ -165,10 +167,25 @@ def check_query(source: ModelSource) -> Faults:
         )
 
 
+def _other_model(model: type[Model], listed: type[Model]) -> Faults:
+    """Yield that rows have another model than a source, no parent and no child."""
+    one, other = (
+        {it._meta.db_table for it in (concrete(kind), *relations.parents(kind))}
+        for kind in (model, listed)
+    )
+    if not (one <= other or other <= one):
+        message = f"model is {model._meta.label}, and get_queryset() returns rows of "
+        hint = f"Write model = {listed.__name__}, so that their saves are noticed."
+        yield warning(58, f"{message}{listed._meta.label}.", hint)
+
+
 def _unpaged(given: object) -> CheckMessage:
     """Return the error of rows that cannot be read by key range."""
     if given is None:
         return error(23, "get_queryset() returns None.", "It lacks a return.")
+    if isinstance(given, BaseManager):
+        hint = f"Return {given.model.__name__}.objects.all()."
+        return error(23, "get_queryset() returns a manager, not its rows.", hint)
     return unreadable(
         f"get_queryset() returns a {type(given).__name__}. Its pages are key ranges, "
         "so return a queryset of instances that is not sliced, combined or distinct "

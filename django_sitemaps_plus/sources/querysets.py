@@ -292,9 +292,9 @@ def tuples(queryset: QuerySet[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any
 def listing(rows: R, method: str) -> R:
     """Return what a method of the user lists; raise if that is nothing to read."""
     if not hasattr(rows, "__iter__") and not hasattr(rows, "__getitem__"):
-        hint = (
-            "Does it lack a return?" if rows is None else "Return a list or a queryset."
-        )
+        hint = "Return a list or a queryset."
+        if rows is None or hasattr(rows, "get_queryset"):
+            hint = "Does it lack a return?" if rows is None else "Add .all() to it."
         raise ConfigurationError(
             f"{method} returned {rows!r}, which has no rows. {hint}"
         )
