@@ -269,8 +269,9 @@ class CeleryExecutor(Executor):
 
 def _seconds_between(schedule: object) -> float:
     """Return how many seconds lie between two runs, on average; 0 if none can tell."""
+    given: Any = schedule  # the types of Celery lack these attributes
     if isinstance(schedule, crontab):
-        return 86_400 / (len(schedule.hour) * len(schedule.minute))
+        return 86_400 / (len(given.hour) * len(given.minute))
     every = getattr(schedule, "run_every", schedule)
     if isinstance(every, timedelta):
         return every.total_seconds()

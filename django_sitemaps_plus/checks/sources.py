@@ -82,7 +82,7 @@ def _unregistered() -> Faults:
         paths = list(getattr(parent, "__path__", ()))
         own = iter_modules([it for it in paths if "site-packages" not in it])
         names = {it.name.lower(): f"{package}.{it.name}" for it in own}
-        close = get_close_matches("sitemaps", names, cutoff=0.9)
+        close = get_close_matches("sitemaps", names, cutoff=0.85)
         for path in {names[it] for it in close} - discovered - {*sys.modules}:
             read = getattr(getattr(find_spec(path), "loader", None), "get_source", None)
             if read is not None and _REGISTERING.search(read(path) or ""):

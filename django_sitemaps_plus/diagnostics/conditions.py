@@ -157,22 +157,26 @@ def plainly(reason: str, *, is_whole: bool = True) -> str:
     return f"{meaning}{shortened(said)} ({name})"
 
 
-def _in_words(condition: Condition, row: Any) -> str:
-    """Return what a condition asks of a row, by the verbose names of fields."""
+def _in_words(condition: Condition, row: Any, *, is_choice: bool = False) -> str:
+    """Return what a condition asks of a row, by the verbose names of fields.
+
+    One of a choice says nothing of when the row is listed.
+    """
     if condition.parts:
         words = _("%(one)s, and %(other)s")
         if condition.is_any:
             words = _("%(one)s, or %(other)s")
-        told = [_in_words(it, row) for it in condition.parts]
+        is_choice |= condition.is_any
+        told = [_in_words(it, row, is_choice=is_choice) for it in condition.parts]
         return reduce(lambda one, other: words % {"one": one, "other": other}, told)
     paths = condition.fields - {""}
     others = {_("other rows")} if "" in condition.fields else set()
     names = ", ".join([*sorted(map(partial(_label, row), paths)), *sorted(others)])
     words = _("it does not meet a condition on: %s") % names
-    return _compared(condition, row) or words
+    return _compared(condition, row, is_choice=is_choice) or words
 
 
-def _compared(condition: Condition, row: Any) -> str:
+def _compared(condition: Condition, row: Any, *, is_choice: bool) -> str:
     """Return what the comparison of a field with a value asks; "" for all others."""
     lookup, is_negated = condition.lookup, condition.is_negated
     field: Any = getattr(getattr(lookup, "lhs", None), "target", None)
@@ -196,7 +200,7 @@ def _compared(condition: Condition, row: Any) -> str:
         name, is_negated = _OPPOSITES[name], False
     is_time = name in ("lte", "gte") and isinstance(value, date)
     is_time |= name in ("lt", "gt") and isinstance(value, datetime)
-    if is_time and is_present(wanted):
+    if is_time and not is_choice and is_present(wanted):
         return _listed(value, is_early=name in ("lt", "lte"))
     if isinstance(lookup, IsNull):
         is_null = bool(wanted) != is_negated
@@ -210,9 +214,17 @@ def _compared(condition: Condition, row: Any) -> str:
         told += ["…"] if len(wanted) > MAX_VALUES else []
         wanted_words = ", ".join(told)
     else:
-        wanted_words = in_words(wanted, field)
+        shown["value"], wanted_words = _apart(value, wanted, field)
     asked = (_ASKS_NOT if is_negated else _ASKS)[name] % wanted_words
     return words % {**shown, "asked": asked}
+
+
+def _apart(value: Any, wanted: Any, field: Any) -> list[str]:
+    """Return two values in words, with seconds if these alone tell them apart."""
+    told = [in_words(it, field) for it in (value, wanted)]
+    if isinstance(wanted, datetime) and told[0] == told[1]:
+        return [in_words(it, has_seconds=True) for it in (value, wanted)]
+    return told
 
 
 def _listed(moment: Any, *, is_early: bool) -> str:
@@ -222,7 +234,9 @@ def _listed(moment: Any, *, is_early: bool) -> str:
     return words % f"{in_words(moment)}{zone}"
 
 
-def in_words(value: Any, field: Field[Any, Any] | None = None) -> str:
+def in_words(
+    value: Any, field: Field[Any, Any] | None = None, *, has_seconds: bool = False
+) -> str:
     """Return the value of a field as the admin would show it."""
     if value is None or value == "":
         return _("empty")
@@ -231,7 +245,8 @@ def in_words(value: Any, field: Field[Any, Any] | None = None) -> str:
     if isinstance(value, datetime):
         with suppress(OverflowError):  # the end of time has no other zones
             value = value if timezone.is_naive(value) else timezone.localtime(value)
-        return date_format(value, "DATETIME_FORMAT")
+        words = date_format(value, "DATETIME_FORMAT")
+        return f"{words} ({value:%H:%M:%S})" if has_seconds else words
     if isinstance(value, date):
         return date_format(value, "DATE_FORMAT")
     known = dict(field.flatchoices) if field else {}

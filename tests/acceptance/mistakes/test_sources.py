@@ -58,7 +58,7 @@ def test_nothing_registered(project):
     assert "CommandError: No section is registered" in built.stderr
 
 
-@pytest.mark.parametrize("name", ["blog.Sitemap", "blog.site_maps", "mysite.sitemaps"])
+@pytest.mark.parametrize("name", ["blog.Sitemap", "blog.site_map", "mysite.sitemaps"])
 def test_a_module_that_nothing_imports_is_named_beside_others(project, name):
     """W054: but not what has no section, nor what something imports."""
     text, path = (project.directory / SITEMAPS).read_text(), name.replace(".", "/")

@@ -480,6 +480,14 @@ class TestConditions:
                 "updated at is Jan. 2, 2040, 5:04 a.m.; it must be "
                 "Jan. 1, 2030, 2 a.m. or less",
             ),
+            (
+                Q(updated_at__lte=datetime(2040, 1, 2, 3, 4, tzinfo=UTC)),
+                "5:04 a.m. (05:04:05); it must be Jan. 2, 2040, 5:04 a.m. (05:04:00)",
+            ),
+            (
+                Q(updated_at=None) | Q(updated_at__lte=Now()),
+                "must be empty, or updated at is Jan. 2, 2040, 5:04 a.m.; it must be",
+            ),
         ],
     )
     def test_plain_comparisons_are_told_in_words(
@@ -491,7 +499,7 @@ class TestConditions:
             return Product.objects.filter(condition)
 
         sections.register("products", limited(2, get_queryset=rows))
-        later = datetime(2040, 1, 2, 3, 4, tzinfo=UTC)
+        later = datetime(2040, 1, 2, 3, 4, 5, tzinfo=UTC)
         Product.objects.update(name="odd", popularity=2, updated_at=later)
         with timezone.override("Europe/Helsinki"):
             [reason] = reasons()
