@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
 from shlex import quote
-from typing import Any
+from typing import Any, TypeVar
+
+from django.core.exceptions import EmptyResultSet
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, key_ranges
@@ -16,9 +20,15 @@ from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import Reader, Tally
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
+from django_sitemaps_plus.sources.querysets import keys_of
+
+T = TypeVar("T")
 
 # More than a section can have.
 _ANY_ROWS = 10**15
+
+# What was found of rows, by their query, while sections share it.
+_found: ContextVar[dict[Any, list[Any]] | None] = ContextVar("found", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +59,46 @@ def bounded_plan(
     with section.reading():
         reader = section.reader
         most = max(1, min(step or reader.planned_rows, rows))
-        plan = _plan_within(reader, rows, most)
-        if step is None and plan is not None and len(plan.ranges) > 1:
-            fitting = _fitting_rows(section, reader, most)
-            if fitting < most:
-                plan = _plan_within(reader, rows, fitting)
-    return plan
+
+        def make() -> Plan | None:
+            plan = _plan_within(reader, rows, most)
+            if step is None and plan is not None and len(plan.ranges) > 1:
+                fitting = _fitting_rows(section, reader, most)
+                if fitting < most:
+                    plan = _plan_within(reader, rows, fitting)
+            return plan
+
+        # Languages and locations alone make no entry so large that fewer rows fit.
+        what = ("plan", rows, most, step, *sorted(reader.extensions))
+        return found_once(reader, what, make)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Let sections over the same rows share what is found of them, as their plan."""
+    token = _found.set({})
+    try:
+        yield
+    finally:
+        _found.reset(token)
+
+
+def found_once(reader: Reader[Any], what: object, find: Callable[[], T]) -> T:
+    """Return what is found of the rows of a reader, once for all within sharing().
+
+    Rows are the same where their query is, with all values in it.
+    """
+    found, cell = _found.get(), list[T]()
+    if found is not None:
+        for rows in reader.queries():
+            keys = keys_of(rows, reader.key)
+            with suppress(EmptyResultSet, TypeError):  # no rows; a value without a hash
+                sql, values = keys.query.get_compiler(keys.db).as_sql()
+                query = (what, keys.db, sql, *values, *map(type, values))
+                cell = found.setdefault(query, cell)
+    if not cell:
+        cell.append(find())
+    return cell[0]
 
 
 def remedy_of_size(section: OpenSection) -> str:

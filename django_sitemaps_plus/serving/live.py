@@ -25,7 +25,14 @@ from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanEr
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.pages import listed_pages
 from django_sitemaps_plus.outages import in_one_line, is_outage
-from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan, remedy_of_size
+from django_sitemaps_plus.planning import (
+    Plan,
+    bounded_plan,
+    first_plan,
+    found_once,
+    remedy_of_size,
+    sharing,
+)
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import OpenSection, open_section
@@ -99,7 +106,7 @@ def live_index(number: int, row: Page | None) -> Document | None:
                 raise
             listed, planned = {}, set()  # our tables may not exist yet
         # Sections without a plan are listed in the first index, by their live plans.
-        with patience():  # one for all sections together
+        with patience(), sharing():  # for all sections together
             for name in registry if not number else ():
                 if name not in listed and name not in planned:
                     section = open_section(name)
@@ -282,7 +289,12 @@ def _lastmod(section: OpenSection) -> str:
     until = datetime.now(UTC) - timedelta(seconds=seconds)
     text = ""
     with optional_lastmod(), section.reading():
-        latest = section.reader.latest_lastmod(until)
+        reader, source = section.reader, section.source
+        find = partial(reader.latest_lastmod, until)
+        if name := getattr(source, "lastmod", None):  # a class of contrib has none
+            latest = found_once(reader, ("lastmod", name), find)
+        else:
+            latest = find()
         text = lastmod_text(latest) if isinstance(latest, date) else ""
     return text if text and parse_w3c(text) <= until else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from types import SimpleNamespace
@@ -361,6 +362,50 @@ class TestIndex:
             sections.register(f"products-{number}", ProductSource)
         with django_assert_max_num_queries(OWN + 3 * 20):
             assert len(in_index(client)) == 20
+
+    @pytest.mark.django_db(transaction=True)  # PostgreSQL counts savepoints
+    def test_sections_over_the_same_rows_share_their_queries(
+        self, sections, client, django_assert_max_num_queries
+    ):
+        """Whatever their locations; but not with other values in a query."""
+        make_products(30)
+        for number in range(10):
+
+            def location(self: Sitemap, item: Product, number: int = number) -> str:
+                return f"/{number}{item.get_absolute_url()}"
+
+            sections.register(f"contrib-{number}", contrib(location=location, limit=10))
+            declared = Concat(Value(f"/{number}/"), "slug")
+            sections.register(f"ours-{number}", limited(30, location=declared))
+        for number in (5, 20):
+            first = Product.objects.order_by("pk")[number]
+
+            def items(self: Sitemap, last: int = first.pk) -> Any:
+                return Product.objects.filter(pk__lt=last)
+
+            sections.register(f"first-{number}", contrib(items=items, limit=10))
+        with django_assert_max_num_queries(OWN + 25):
+            listed = in_index(client)
+        pages = Counter(path.rpartition("-")[0] for path in listed)
+        assert pages == Counter(
+            {f"/sitemap-contrib-{number}": 3 for number in range(10)}
+            | {f"/sitemap-ours-{number}": 1 for number in range(10)}
+            | {"/sitemap-first-5": 1, "/sitemap-first-20": 2}
+        )
+        page = locs(client.get("/sitemap-contrib-7-2.xml").content)
+        assert page[0] == "https://example.com/7/products/product-00010/"
+
+    def test_sections_with_images_are_planned_by_themselves(
+        self, sections, client, monkeypatch
+    ):
+        """Fewer of their rows fit on a page."""
+        make_products(30)
+        monkeypatch.setattr(limits, "MAX_BYTES", 3_000)
+        sections.register("products", limited(10))
+        images = Value(f"https://img.example/{'x' * 900}.jpg")
+        sections.register("images", limited(10, images=images))
+        listed = [path.rpartition("-")[0] for path in in_index(client)]
+        assert Counter(listed)["/sitemap-images"] > Counter(listed)["/sitemap-products"]
 
     def test_a_page_whose_rows_are_all_bad_is_listed(self, sections, client):
         """To know that it is empty takes its rendering; a build leaves it out."""
