@@ -10,8 +10,6 @@ from itertools import islice
 from shlex import quote
 from typing import Any, TypeVar
 
-from django.core.exceptions import EmptyResultSet
-
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -20,7 +18,6 @@ from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import Reader, Tally
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
-from django_sitemaps_plus.sources.querysets import keys_of
 
 T = TypeVar("T")
 
@@ -57,7 +54,7 @@ def bounded_plan(
     Without a step, a page gets as many rows as fit, by its entries and its bytes.
     """
     with section.reading():
-        reader = section.reader
+        reader = section.planned_by = section.reader
         most = max(1, min(step or reader.planned_rows, rows))
 
         def make() -> Plan | None:
@@ -84,18 +81,11 @@ def sharing() -> Iterator[None]:
 
 
 def found_once(reader: Reader[Any], what: object, find: Callable[[], T]) -> T:
-    """Return what is found of the rows of a reader, once for all within sharing().
-
-    Rows are the same where their query is, with all values in it.
-    """
+    """Return what is found of the rows of a reader, once for all within sharing()."""
     found, cell = _found.get(), list[T]()
-    if found is not None:
-        for rows in reader.queries():
-            keys = keys_of(rows, reader.key)
-            with suppress(EmptyResultSet, TypeError):  # no rows; a value without a hash
-                sql, values = keys.query.get_compiler(keys.db).as_sql()
-                query = (what, keys.db, sql, *values, *map(type, values))
-                cell = found.setdefault(query, cell)
+    if found is not None and (query := reader.query):
+        with suppress(TypeError):  # a value without a hash
+            cell = found.setdefault((what, *query), cell)
     if not cell:
         cell.append(find())
     return cell[0]

@@ -289,7 +289,7 @@ def _lastmod(section: OpenSection) -> str:
     until = datetime.now(UTC) - timedelta(seconds=seconds)
     text = ""
     with optional_lastmod(), section.reading():
-        reader, source = section.reader, section.source
+        reader, source = section.planned_by or section.reader, section.source
         find = partial(reader.latest_lastmod, until)
         if name := getattr(source, "lastmod", None):  # a class of contrib has none
             latest = found_once(reader, ("lastmod", name), find)

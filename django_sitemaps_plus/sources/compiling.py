@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -36,7 +37,7 @@ from .dates import date_column
 from .fields import FIELDS, MOBILE, Titles, columns_on, location_column
 from .images import held_images
 from .languages import language_lines, languages_of, surroundings_in
-from .lines import Lines
+from .lines import Lines, RowName, describe, named
 from .querysets import plain
 from .route import Route, in_language
 
@@ -266,6 +267,30 @@ def _getter(name: str, value: Any, columns: Columns) -> Getter:
     if is_path(name, value) or is_expression(value):
         return selected(columns.add(value))
     return called(value) if is_method(value) else constant(value)
+
+
+def names_of(
+    query: QuerySet[Any], columns: Columns, limit: int
+) -> Callable[[int, Sequence[Any], int], RowName]:
+    """Return what names a row of a batch, given how many rows came before the batch.
+
+    Tuples have no key: one query looks up those of the page when the first is named.
+    """
+
+    @cache
+    def keyed() -> list[Any]:
+        return list(query.values_list("pk", *columns.expressions)[:limit])
+
+    def name(first: int, rows: Sequence[Any], row: int) -> RowName:
+        if columns.of_instances:
+            return describe(rows[row])
+        for pk, *values in keyed()[first + row : first + row + 1]:
+            # A list where a column is converted; another row if rows have come or gone.
+            if values == list(rows[row]):
+                return named(query.model, pk)
+        return RowName(f"{query.model.__name__}, {describe(rows[row])}")
+
+    return name
 
 
 def indexed_lastmod(source: ModelSource) -> DateField[Any, Any] | None:

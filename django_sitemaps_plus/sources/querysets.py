@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from inspect import getattr_static, signature
 from itertools import chain, islice
@@ -188,13 +188,34 @@ def keys_of(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
     return by_key(plain(queryset), key).values_list(key, flat=True)
 
 
-def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
-    """Yield the key of each ``step``-th row, as text, in hops along the index."""
+def query_of(queryset: QuerySet[Any], key: str) -> tuple[Any, ...]:
+    """Return what tells the keys of rows from those of others: SQL and its values."""
+    keys = keys_of(queryset, key)
+    with suppress(EmptyResultSet):
+        sql, values = keys.query.get_compiler(keys.db).as_sql()
+        return keys.db, sql, *values, *map(type, values)
+    return ()
+
+
+def first_keys(
+    queryset: QuerySet[Any],
+    key: str,
+    step: int,
+    read: Callable[[QuerySet[Any]], Sequence[Any]] = list,
+) -> Iterator[str]:
+    """Yield the key of each ``step``-th row, as text, in hops along the index.
+
+    The first query finds whether there are few rows; what reads its keys may be given.
+    """
     keys, space = keys_of(queryset, key), KeySpace(queryset.model, key, queryset.db)
-    following = list(keys[:1])
+    few = min(step, CHUNK_ROWS)
+    following = read(keys[: few + 1])
+    is_all = len(following) <= few
     while following:
         last = following[0]
         yield space.text(last)
+        if is_all:
+            return
         following = list(narrowed(keys, Q((f"{key}__gte", last)))[step : step + 1])
         if following == [last]:  # a join has made one row as many as fill a page
             following = list(narrowed(keys, Q((f"{key}__gt", last)))[:1])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, cached_property, partial, singledispatch
+from functools import cached_property, partial, singledispatch
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -25,6 +26,7 @@ from .compiling import (
     declarations_of,
     declared_methods,
     indexed_lastmod,
+    names_of,
     select,
 )
 from .conditions import without_excluded
@@ -33,7 +35,7 @@ from .dependencies import dependence, many_joins
 from .fields import COLUMNS, NAMESPACE_OF, Titles, location_column
 from .keys import KeySpace
 from .languages import language_lines, languages_of
-from .lines import CHUNK_ROWS, Lines, RowName, Tally, describe, lines_of, named
+from .lines import CHUNK_ROWS, Lines, Tally, lines_of
 from .querysets import (
     at_positions,
     batches,
@@ -49,6 +51,7 @@ from .querysets import (
     pages_by_key,
     plain,
     positions,
+    query_of,
     queryset_of,
     tuples,
 )
@@ -119,10 +122,17 @@ class Reader(Generic[S]):
         rows = self._rows()
         return [rows] if pages_by_key(rows) else []
 
+    @cached_property
+    def query(self) -> tuple[Any, ...]:
+        """What readers of the same rows have in common; empty if that is not known."""
+        return next((query_of(rows, self.key) for rows in self.queries()), ())
+
     def first_keys(self, step: int, key_range: KeyRange = EVERYTHING) -> Iterator[str]:
         """Yield the key of each ``step``-th row of a range, from the first, as text."""
         rows = self._rows()
         if pages_by_key(rows):
+            if key_range == EVERYTHING:
+                return first_keys(rows, self.key, step, self._read_keys)
             return first_keys(in_range(rows, self.key, key_range), self.key, step)
         return positions(rows, step, key_range)
 
@@ -155,6 +165,9 @@ class Reader(Generic[S]):
         The code of a contrib class may give anything.
         """
         return None
+
+    def _read_keys(self, keys: QuerySet[Any]) -> list[Any]:
+        return list(keys)
 
     def _written(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         return rows if self.has_excluded else without_excluded(rows)
@@ -234,6 +247,9 @@ def _declared(declared: Any) -> Getter:
 class ModelReader(_DeclaredReader[ModelSource]):
     """Reads the rows of a model by key range."""
 
+    #: The lastmods of all rows, if the first keys are those of all.
+    _lastmods: list[Any] | None = None
+
     @property
     def tracked_models(self) -> tuple[type[Model], ...]:  # type: ignore[override]
         return (self.source.model,) if self.source.model else ()
@@ -265,16 +281,32 @@ class ModelReader(_DeclaredReader[ModelSource]):
             return None
         is_moment = isinstance(field, DateTimeField)
         bound = as_stored(until) if is_moment else until.date()
-        rows = narrowed(listed_rows(self.source), Q((f"{field.name}__lte", bound)))
+        if self._lastmods is not None:
+            dated = [it for it in self._lastmods if it is not None]
+            return max([it for it in dated if it <= bound], default=None)
+        rows = narrowed(self._listed, Q((f"{field.name}__lte", bound)))
         [latest] = plain(rows).aggregate(Max(field.name)).values()
         return latest
 
+    def _read_keys(self, keys: QuerySet[Any]) -> list[Any]:
+        """Read the lastmods too, and keep them if no row has another."""
+        if (field := indexed_lastmod(self.source)) is not None:
+            with suppress(Exception):  # Python cannot hold some dates
+                rows = list(keys.values_list(self.key, field.name))
+                if len(rows) < (keys.query.high_mark or 0):
+                    self._lastmods = [lastmod for _, lastmod in rows]
+                return [key for key, _ in rows]
+        return list(keys)
+
     def key_space(self) -> KeySpace:
-        rows = listed_rows(self.source)
-        return KeySpace(rows.model, self.key, rows.db)
+        return KeySpace(self._listed.model, self.key, self._listed.db)
+
+    @cached_property
+    def _listed(self) -> QuerySet[Any]:
+        return listed_rows(self.source)
 
     def _rows(self) -> QuerySet[Any]:
-        return listed_rows(self.source)
+        return self._listed
 
     def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         source, rows = self.source, listed_rows(self.source)
@@ -345,30 +377,6 @@ def page_query(source: ModelSource) -> QuerySet[Any]:
 def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
     """Return what writes each location once, where a query may repeat rows."""
     return replace(lines, seen=set()) if many_joins(queryset.query) else lines
-
-
-def names_of(
-    query: QuerySet[Any], columns: Columns, limit: int
-) -> Callable[[int, Sequence[Any], int], RowName]:
-    """Return what names a row of a batch, given how many rows came before the batch.
-
-    Tuples have no key: one query looks up those of the page when the first is named.
-    """
-
-    @cache
-    def keyed() -> list[Any]:
-        return list(query.values_list("pk", *columns.expressions)[:limit])
-
-    def name(first: int, rows: Sequence[Any], row: int) -> RowName:
-        if columns.of_instances:
-            return describe(rows[row])
-        for pk, *values in keyed()[first + row : first + row + 1]:
-            # A list where a column is converted; another row if rows have come or gone.
-            if values == list(rows[row]):
-                return named(query.model, pk)
-        return RowName(f"{query.model.__name__}, {describe(rows[row])}")
-
-    return name
 
 
 def read(
