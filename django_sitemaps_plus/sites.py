@@ -294,7 +294,7 @@ def contrib_site(scheme: str, request: HttpRequest | None = None) -> Site:
 def all_contrib_sites(scheme: str) -> list[Site]:
     """Return the site of SITE_ID; without it, all of ``django.contrib.sites``.
 
-    But for those whose domain is none: the others do not wait for its correction.
+    A row whose domain is not a host name is left out: the others do not wait for it.
     """
     if current_id():
         return [contrib_site(scheme)]

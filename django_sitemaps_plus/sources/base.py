@@ -234,8 +234,8 @@ class ModelSource(DeclaredSource):
             names for writing the model.
         site_path: path of the field that says on which site a row is listed: it holds
             the name of the site, or relates to a row of ``django.contrib.sites``.
-        starts, ends: field paths of the times at which a row enters and leaves the
-            queryset, so that a build looks at its page then.
+        starts, ends: field paths of the times at which a row appears and disappears.
+            They do not filter: filter in :meth:`get_queryset` too.
         watch: models, or their labels, whose saves concern other rows, each with the
             path that leads from it to them (``{Author: "book"}``), a function that
             takes the saved object and returns a queryset of them, or, in a tree,

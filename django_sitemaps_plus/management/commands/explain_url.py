@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser, no_translat
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics.explain import explain_url
+from django_sitemaps_plus.diagnostics.words import at
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.site_urls import with_scheme
@@ -46,8 +47,8 @@ class Command(SiteCommand):
             )
             words += f"{listing.section!r}, {dated}"
             if listing.object:
-                at = f"{listing.published_at:%Y-%m-%d %H:%M} UTC"
-                lines.append(f"{words}, in {listing.object} since {at}.")
+                words += f", in {listing.object} since"
+                lines.append(f"{words} {at(listing.published_at)}.")
             else:
                 lines.append(f"{words}, which is served live.")
         for lead in answer.rows:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 from django.core.management.base import CommandError, CommandParser, no_translations
 from django.template.defaultfilters import pluralize
@@ -59,13 +58,8 @@ class Command(SiteCommand):
             words = f"There is no check {explain!r}; the nearest ids are"
             raise CommandError(f"{words} {', '.join(near[:3])}.")
 
-        # A terminal follows no link: name the page, unless it is this one.
-        entry = re.sub(r"\[([^]]+)\]\(#\w+\)", r"\1", entries[code])
-        entry = re.sub(
-            r"\[([^]]+)\]\(([^)]+)\)",
-            lambda link: f"{link[1]} ({urljoin(PAGE, link[2])})",
-            entry,
-        )
+        # A terminal follows no link, and a wheel has no other page.
+        entry = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", entries[code])
         self.stdout.write(f"sitemaps_plus.{code}\n\n{entry.strip()}")
 
     @no_translations

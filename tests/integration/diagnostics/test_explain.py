@@ -747,6 +747,19 @@ class TestCommand:
         build_fully()
         assert "/products/2/" in shown(URL)
 
+    @pytest.mark.parametrize(("has_zones", "zone"), [(True, " CET"), (False, "")])
+    def test_the_time_of_a_build_is_that_of_the_site(
+        self, sections, products, settings, shown, has_zones, zone
+    ):
+        settings.TIME_ZONE, settings.USE_TZ = "Europe/Paris", has_zones
+        sections.register("products", limited(6))
+        build_fully()
+        Page.objects.update(
+            published_at=datetime(2026, 1, 1, tzinfo=UTC if has_zones else None)
+        )
+        hour = "01" if has_zones else "00"
+        assert f" since 2026-01-01 {hour}:00{zone}.\n" in shown(URL)
+
     def test_other_versions_are_listed_too(self, sections, products, settings, shown):
         settings.ROOT_URLCONF = "tests.support.urls_i18n"
         sections.register("products", limited(6, languages="all"))
