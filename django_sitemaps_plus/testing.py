@@ -16,7 +16,7 @@ from .registry import SourceRegistry, registry
 
 @contextmanager
 def temporary_source(name: str, source: Any) -> Iterator[SourceRegistry]:
-    """Register a source for the time of a ``with`` block or a test.
+    """Register a source during a ``with`` block or a test.
 
     A section that has the name already comes back afterwards; all others stay.
     """
@@ -28,7 +28,7 @@ def temporary_source(name: str, source: Any) -> Iterator[SourceRegistry]:
 
 @contextmanager
 def temporary_registry() -> Iterator[SourceRegistry]:
-    """Empty the registry for the time of a ``with`` block; then all is as before."""
+    """Empty the registry during a ``with`` block; then all is as before."""
     with _restored_registry():
         registry._registry.clear()
         registry.changed()
@@ -48,7 +48,7 @@ def _restored_registry() -> Iterator[None]:
 
 @contextmanager
 def tracking() -> Iterator[None]:
-    """Record saves and deletions for the time of a ``with`` block or a test.
+    """Record saves and deletions during a ``with`` block or a test.
 
     While tests run they are not recorded, unless ``TRACK`` is True. The block begins
     like a process that knows of no build; settings that it overrides itself must hold
@@ -98,7 +98,7 @@ class RecordingEngine(Engine):
     @classmethod
     @contextmanager
     def failing(cls, failure: Exception) -> Iterator[None]:
-        """Accept nothing for the time of a ``with`` block.
+        """Accept nothing during a ``with`` block.
 
         Args:
             failure: what it raises, such as ``RetryLater("down")``.

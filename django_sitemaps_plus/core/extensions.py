@@ -75,7 +75,7 @@ class News:
     Attributes:
         name: the publication's name, exactly as on news.google.com.
         language: two or three lower-case letters, ``zh-cn`` or ``zh-tw``.
-        publication_date: of the article's first publication; a date or an aware
+        publication_date: when the article first appeared: a date or an aware
             datetime.
         title: as on the page.
     """
@@ -115,7 +115,7 @@ class Video:
         duration: seconds, 1 to 28,800.
         expiration_date: a date or an aware datetime after which it is gone.
         rating: 0.0 to 5.0.
-        view_count: how often it was seen.
+        view_count: its number of views.
         publication_date: a date or an aware datetime.
         tags: at most 32.
         family_friendly: False for adult content.

@@ -82,8 +82,8 @@ class Source:
 class DeclaredSource(Source):
     """Says by attributes what an entry has.
 
-    With ``languages``, each row or view is listed once a language, and each of these
-    entries names all versions.
+    With ``languages``, each row or view is listed once for each language, and
+    each of these entries names all versions.
 
     Attributes:
         languages: codes of languages, or ``"all"`` for those of ``LANGUAGES``.
@@ -141,7 +141,7 @@ class Under:
     def rows(
         self, changed: QuerySet[Any], every: QuerySet[Any]
     ) -> Iterator[QuerySet[Any]]:
-        """Yield those of all rows that are changed ones or below them."""
+        """Yield the changed rows, and those below them."""
         # The present place of a moved row is enough: it took the same rows along, and
         # what is below its old place did not change.
         places = changed.order_by().values_list(*self.fields)

@@ -46,7 +46,7 @@ class Command(SiteCommand):
                 f"lastmod {listing.lastmod}" if listing.lastmod else "without lastmod"
             )
             words += f"{listing.section!r}, {dated}"
-            if listing.object:
+            if listing.object and listing.published_at:
                 words += f", in {listing.object} since"
                 lines.append(f"{words} {at(listing.published_at)}.")
             else:
