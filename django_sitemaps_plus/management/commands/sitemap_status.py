@@ -17,9 +17,8 @@ from django_sitemaps_plus.diagnostics.status import LATE, read_dashboard
 from django_sitemaps_plus.diagnostics.words import age_of, span
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import one_a_kind, table
-from django_sitemaps_plus.models.sections import SUMS, hold_words
+from django_sitemaps_plus.models.sections import SUMS, hold_words, owning_site
 from django_sitemaps_plus.notifications.dispatch import KEPT
-from django_sitemaps_plus.sites import get_site
 
 # The columns of each table, and what they show.
 _COLUMNS = {
@@ -104,7 +103,7 @@ class Command(SiteCommand):
         self, *, json: bool, max_age: int, verbosity: int, **options: Any
     ) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
-        [status] = read_dashboard([get_site()])
+        [status] = read_dashboard([owning_site()])
         problems = problems_of(status, max_age=max_age)
         answer = status.answer
         if json:
