@@ -161,6 +161,11 @@ def age_answer(**ago: int) -> None:
     later()
 
 
+def loggers(caplog: pytest.LogCaptureFixture) -> set[str]:
+    """Return who has logged; Python's development mode names a slow machine itself."""
+    return {it.name for it in caplog.records} - {"asyncio"}
+
+
 class TestLooks:
     def test_a_crawler_would_get_the_index(self, client):
         answer = look()
@@ -363,17 +368,17 @@ class TestLooks:
             status = 500 if middleware.startswith("raising") else status
         assert look().status == status
         assert told == []
-        assert [it.name for it in caplog.records] == []
+        assert loggers(caplog) == set()
 
     def test_the_errors_of_others_are_told(self, project, settings, caplog, told):
         settings.ALLOWED_HOSTS = ["other.example"]
         assert look().status == 400
-        assert [it.name for it in caplog.records] == []
+        assert loggers(caplog) == set()
         project(lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             Client(headers={"host": "other.example"}).get("/sitemap.xml")
         assert got_request_exception in told
-        assert "django.request" in [it.name for it in caplog.records]
+        assert "django.request" in loggers(caplog)
 
     @pytest.mark.parametrize(
         ("page", "status"), [("handler404", 500), ("handler500", 0)]
