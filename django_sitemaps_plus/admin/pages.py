@@ -20,15 +20,13 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from django_sitemaps_plus.conf import Site, in_force
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.diagnostics import site_problems
 from django_sitemaps_plus.diagnostics.conditions import sees_all
 from django_sitemaps_plus.diagnostics.problems import Problem
 from django_sitemaps_plus.diagnostics.site_problems import Named
-from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Dashboard, Exclusion
 from django_sitemaps_plus.models.base import contained
-from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.sites import get_sites
 from django_sitemaps_plus.sources.keys import as_keys
 
@@ -41,16 +39,6 @@ TABS = [
     ("problems", _("Problems")),
     ("submissions", _("Submissions")),
 ]
-
-
-def origin_fault(site: Site) -> str:
-    """Return why nothing can be said of a site: its sitemaps are of another origin."""
-    try:
-        with in_force(site):
-            owning_site()
-    except ConfigurationError as error:
-        return str(error)
-    return ""
 
 
 def show(

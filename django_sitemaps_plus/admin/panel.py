@@ -22,8 +22,10 @@ from django.views.decorators.http import require_safe
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.diagnostics import explain
 from django_sitemaps_plus.diagnostics.requests import exclude, lift
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Exclusion, Section
 from django_sitemaps_plus.models.base import contained
+from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
@@ -35,7 +37,6 @@ from .pages import (
     fields_shown,
     known_sites,
     named_objects,
-    origin_fault,
     show,
 )
 
@@ -110,12 +111,11 @@ def _answer(
     say: Callable[[str], str],
 ) -> tuple[Any, str]:
     """Return what there is to say of a row or a URL on a site, or why nothing is."""
-    if fault := origin_fault(site):
-        return None, fault
     try:
         with in_force(site), contained():
+            owning_site()
             found = ask(what, site, shown)
-    except ValueError as error:
+    except (ValueError, ConfigurationError) as error:
         return None, str(error)
     except Exception as error:
         logger.exception("It cannot be explained why a sitemap has it or not")

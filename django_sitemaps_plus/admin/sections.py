@@ -45,7 +45,7 @@ from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
 from .actions import allowed_actions
-from .pages import as_seen, chosen_site, named_objects, origin_fault, show
+from .pages import as_seen, chosen_site, named_objects, show
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             numbers = section_pages.page_numbers(name, site)
             result = section_pages.search(word, numbers, _reader(request, name))
 
-    notes = [*filter(None, [origin_fault(site)])]
+    notes = [*filter(None, [found.refused])]
     if found.is_live:
         notes.append(_("Served live: no build has made pages of this section."))
     if found.has_next_plan:

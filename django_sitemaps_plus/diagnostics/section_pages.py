@@ -22,7 +22,11 @@ from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import BuildError, SitemapsPlusError
+from django_sitemaps_plus.exceptions import (
+    BuildError,
+    ConfigurationError,
+    SitemapsPlusError,
+)
 from django_sitemaps_plus.models import (
     INDEX,
     Figure,
@@ -36,7 +40,7 @@ from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT, FigureQuerySet
 from django_sitemaps_plus.models.pages import noted_pages
-from django_sitemaps_plus.models.sections import hold_words
+from django_sitemaps_plus.models.sections import check_origin, hold_words
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section
@@ -99,6 +103,7 @@ class SectionPages:
     is_live: bool = False
     fault: str = ""  # why it could not be built, or pages served live are not known
     held: str = ""  # why it waits for an approval
+    refused: str = ""  # why crawlers get none of them
 
 
 def read_pages(section: str, site: Site, number: int | None = None) -> SectionPages:
@@ -123,6 +128,10 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     for row in own:
         found.has_next_plan, found.fault = row.has_next, row.fault
         found.held = hold_words(row.hold_reason, row.hold_numbers)
+        try:
+            check_origin(row.origin, site)
+        except ConfigurationError as error:
+            found.refused = str(error)
     ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
     if start is None:
         rows = _shown(ordered)
