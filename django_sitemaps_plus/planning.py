@@ -24,7 +24,7 @@ T = TypeVar("T")
 # More than a section can have.
 _ANY_ROWS = 10**15
 
-# What was found of rows, by their query, while sections share it.
+# Findings about rows, by their query, while sections share them.
 _found: ContextVar[dict[Any, list[Any]] | None] = ContextVar("found", default=None)
 
 

@@ -50,7 +50,7 @@ class OpenSection:
     #: As the database had it when the section was opened by it, or planned; else not
     #: set.
     row: Section = field(init=False, repr=False)
-    #: What it was planned by last, which knows its first rows.
+    #: The reader that planned it last, and knows its first rows.
     planned_by: Reader[Any] | None = field(default=None, init=False, repr=False)
 
     @property

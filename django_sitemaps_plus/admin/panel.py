@@ -1,4 +1,4 @@
-"""What sitemaps say of an object or a URL, and what editors do about it."""
+"""The panel of an object: its place in sitemaps, and the acts of editors."""
 
 from __future__ import annotations
 

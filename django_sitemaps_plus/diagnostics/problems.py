@@ -375,7 +375,7 @@ def _of_audit(status: SiteStatus) -> Iterator[Problem]:
 def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
     change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
     build = _("The last build was made %(age)s ago: longer than %(limit)s.")
-    # What fails, waits for a person or was stopped has a problem of its own.
+    # Sections and engines that fail, are held or were stopped have another problem.
     sections = [it for it in status.sections if not (it.fault or it.hold_reason)]
     told = () if status.silence else status.engines
     engines = [it for it in told if it.waiting > it.resting and not it.parked]

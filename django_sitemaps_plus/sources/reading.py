@@ -124,7 +124,7 @@ class Reader(Generic[S]):
 
     @cached_property
     def query(self) -> tuple[Any, ...]:
-        """What readers of the same rows have in common; empty if that is not known."""
+        """The SQL and values that tell its rows; empty if these are not known."""
         return next((query_of(rows, self.key) for rows in self.queries()), ())
 
     def first_keys(self, step: int, key_range: KeyRange = EVERYTHING) -> Iterator[str]:

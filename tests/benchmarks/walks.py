@@ -120,7 +120,7 @@ def taken(titles: Iterable[str]) -> Iterator[Figures]:
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.support.settings"
     os.environ["TEST_DB"] = "sqlite"
     django.setup()
-    # What runs while a module is imported, such as a decorator, is no part of a walk.
+    # Code that an import runs, such as a decorator, is no part of a walk.
     for name in ("admin.panel", "diagnostics.doctor", "serving.feeds", "views.files"):
         import_module(f"django_sitemaps_plus.{name}")
     get_resolver().url_patterns  # noqa: B018 - the project has more

@@ -254,7 +254,7 @@ print(*sorted({name.partition(".")[0] for name in ours}))
 
 
 def test_a_process_starts_with_what_it_serves_alone():
-    """What explains, checks and tells is imported when it is asked."""
+    """Diagnostics, checks and engines are imported when they are asked."""
     command = [sys.executable, "-c", START]
     started = subprocess.run(command, capture_output=True, text=True, check=True)
     later = {"diagnostics", "checks", "notifications", "management", "monitoring"}

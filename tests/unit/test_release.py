@@ -1,4 +1,4 @@
-"""What is released was tested, and the documentation promises no more."""
+"""The release was tested, and the documentation promises no more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROJECT = tomllib.loads(text_of("pyproject.toml"))["project"]
 
 GUIDE = "docs/how-to/upgrade.md"
 
-#: What only this repository needs.
+#: Extras that only this repository needs.
 OWN_EXTRAS = {"bench", "browser", "demo", "dev", "docs", "example"}
 
 

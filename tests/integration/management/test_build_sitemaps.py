@@ -166,7 +166,7 @@ class TestOutput:
 
     @pytest.mark.parametrize("command", ["build_sitemaps", "sitemap_status", "doctor"])
     def test_sections_that_fail_alike_are_one_line(self, registered, command):
-        """It names the first three; --verbosity 2 has a line for each."""
+        """The line names the first three; --verbosity 2 has a line for each."""
 
         def fail(self: Any) -> Any:
             raise ValueError("its service is away")

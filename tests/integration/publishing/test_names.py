@@ -342,7 +342,7 @@ def test_a_wrong_name_is_repaired_by_one_build(
 def test_a_damaged_object_is_stored_again_by_a_full_build(
     products, public, damage, client, unprivileged
 ):
-    """It has the size and the time that it had, so no public name looks wrong."""
+    """Size and time are as before, so no public name looks wrong."""
     path = path_of(page_row("products", 1))
     stored, status = path.read_bytes(), path.stat()
     if damage == "bytes":

@@ -129,7 +129,7 @@ class TestDamagedObjects:
         assert page.object in messages("object_lost")[0]
 
     def test_a_kept_copy_is_not_older_than_what_was_published(self, client, configure):
-        """It was rendered for an object that was lost before."""
+        """The copy was rendered for an object that was lost before."""
         configure(LIVE_CACHE_SECONDS=60)
         delete(page_row("products", 2))
         client.get(PAGE)

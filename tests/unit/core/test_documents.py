@@ -393,7 +393,7 @@ VALID = """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
 <xhtml:link rel="alternate" hreflang="de-AT" href="https://shop.example/de/"/>
 </url></urlset>"""
 
-#: What is replaced, and by what, so that no schema takes the document.
+#: Replacements after which no schema takes the document.
 FAULTS = [
     ("https://shop.example/</loc>", "</loc>"),
     ("https://shop.example/</loc>", f"https://shop.example/{'a' * 2048}</loc>"),
