@@ -95,14 +95,15 @@ def mark_unchecked(sections: Collection[Section]) -> bool:
 def mark_damaged(*, forgets: bool = True) -> None:
     """Make the pages dirty whose objects views have found damaged or missing.
 
-    A process that does not build them itself goes on to know which they are.
+    A process that does not build them itself goes on to know which they are, and
+    leaves those that are dirty by now.
     """
     noted = damaged_pages()
     if not noted:
         return
     damaged = []
     for page in noted:
-        if not page.object:
+        if not page.object or (not forgets and page.wanted > page.built):
             continue
         try:
             read_object(page.object, page.gzip_hash)

@@ -1,7 +1,7 @@
 """Answers: what Django answers for the index of a site, as anonymous clients get it.
 
-The project is asked in this process, through its middleware. A web server or a CDN in
-front of it is not seen.
+The project is asked in this process, through its middleware, for the index and for
+some of the pages that it lists. A web server or a CDN in front of it is not seen.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from random import shuffle
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -24,14 +25,18 @@ from django.urls import (
 )
 from django.utils import timezone
 
+from django_sitemaps_plus import cache
+from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.models import INDEX, Section
 from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.outages import in_one_line
-from django_sitemaps_plus.site_urls import index_url
+from django_sitemaps_plus.serving.live import LiveFault, live_faults
+from django_sitemaps_plus.site_urls import index_url, page_url
 from django_sitemaps_plus.sites import get_site
 
 from .asking import ask
@@ -44,6 +49,9 @@ INTERVAL = timedelta(seconds=60)
 
 #: Seconds for which answers are waited for, those of all sites together.
 PATIENCE = 10.0
+
+#: Pages that a look asks for, and seconds in which it begins to ask for them.
+MAX_PAGES, PAGES_SECONDS = 50, 0.5
 
 #: Characters that are kept of an error, or of where a redirect leads.
 MAX_WORDS = 2_000
@@ -69,6 +77,8 @@ class Answer:
     is_ours: bool = False  # whether a view of ours answered
     is_sitemap: bool = False
     is_named: bool | None = None  # whether robots.txt names it; None: nobody knows
+    #: The number of a page that fails, why and since when, by the name of a section.
+    faults: dict[str, tuple[int, str, str]] = field(default_factory=dict)
 
     @property
     def looked_at(self) -> datetime:
@@ -91,6 +101,15 @@ class Answer:
         return self.status == 200 and self.is_sitemap
 
     @property
+    def live_faults(self) -> dict[str, LiveFault]:
+        """What keeps pages from crawlers, by the names of sections."""
+        moment, met = datetime.fromisoformat, self.faults if self.is_known else {}
+        return {
+            name: LiveFault(number, words, moment(since), self.looked_at)
+            for name, (number, words, since) in met.items()
+        }
+
+    @property
     def is_empty(self) -> bool:
         """Whether no section has an entry, so that there is no index."""
         return self.status == 404 and self.is_ours
@@ -107,8 +126,8 @@ class _Look(Thread):
 
     def run(self) -> None:
         try:
-            self.answer = _look(self.site)
-            self.answer = _with_robots(self.answer, self.site)
+            for answer in _looks_at(self.site):
+                self.answer = answer
         finally:
             connections.close_all()
             caches.close_all()
@@ -137,7 +156,7 @@ def look(*sites: Site) -> dict[str, Answer]:
     for site in sites:
         if is_in_transaction:
             with _rolled_back():
-                answer: Answer | None = _with_robots(_look(site), site)
+                answer: Answer | None = [*_looks_at(site)][-1]
         else:
             if monotonic() >= until:
                 break
@@ -210,6 +229,8 @@ def _is_in_transaction() -> bool:
 def _kept(site: Site, answer: Answer) -> Answer:
     """Keep an answer with the index of a site, with the time since it is unwell."""
     with suppress(Error), contained():  # whoever reads the rows says what is wrong
+        if not cache.is_shared():  # builds do not know what the views have noted
+            mark_damaged(forgets=False)
         rows = Section.objects.filter(site=site.name, name=INDEX)
         if not answer.is_well:
             last = stored_answer(rows.values_list("answer", flat=True).first(), site)
@@ -226,8 +247,19 @@ def _unanswered(site: Site) -> Answer:
     return Answer(url=url, at=at, seconds=PATIENCE, said=said)
 
 
-def _look(site: Site) -> Answer:
-    began, given = monotonic(), dict[str, Any]()
+def _looks_at(site: Site) -> Iterator[Answer]:
+    """Yield the answer for the index; then again, with more that is known."""
+    answer, urls = _look(site)
+    yield answer
+    if answer.status and site.script_prefix == "/":
+        yield (answer := replace(answer, is_named=_is_named(answer.url, site)))
+    if answer.is_ours:
+        yield replace(answer, faults=_faults(urls, site))
+
+
+def _look(site: Site) -> tuple[Answer, list[str]]:
+    """Return the answer for the index, and the URLs that it lists."""
+    began, given, urls = monotonic(), dict[str, Any](), list[str]()
     unanswered = _unanswered(site)
     try:
         given["url"] = url = index_url(site)
@@ -240,6 +272,8 @@ def _look(site: Site) -> Answer:
                 text = inflate(content)
             head = text[:_HEAD]
             is_sitemap = b"<sitemapindex" in head or b"<urlset" in head
+            entries = entries_in(text.decode(errors="replace"))
+            urls = [location for location, *_others in entries]
         given |= {
             "status": response.status_code,
             "size": len(content),
@@ -252,21 +286,41 @@ def _look(site: Site) -> Answer:
         given = {"url": "", "said": in_one_line(error)[:MAX_WORDS]}
     except Exception as error:  # noqa: BLE001 - whatever the project raises
         given["said"] = printable(in_one_line(error))[:MAX_WORDS]
-    return replace(unanswered, seconds=round(monotonic() - began, 3), **given)
+    answer = replace(unanswered, seconds=round(monotonic() - began, 3), **given)
+    return answer, urls
 
 
-def _with_robots(answer: Answer, site: Site) -> Answer:
-    """Return an answer with whether the robots.txt of Django names the sitemap.
+def _is_named(url: str, site: Site) -> bool | None:
+    """Return whether the robots.txt of Django names the sitemap.
 
     A web server may have one of its own where Django has none.
     """
-    if not answer.status or site.script_prefix != "/":
-        return answer
     with suppress(Exception):  # whatever the project raises
         response = ask(f"{site.origin}/robots.txt", site)
         if response.status_code == 200 or response.status_code >= 500:
-            line = rf"^\s*sitemap:\s*{re.escape(answer.url)}\s*$"
+            line = rf"^\s*sitemap:\s*{re.escape(url)}\s*$"
             text = response.getvalue().decode(errors="replace")
-            is_named = re.search(line, text, re.IGNORECASE | re.MULTILINE) is not None
-            return replace(answer, is_named=is_named)
-    return answer
+            return re.search(line, text, re.IGNORECASE | re.MULTILINE) is not None
+    return None
+
+
+def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
+    """Ask for pages, those first that have failed; return what this process has met.
+
+    The views note live pages that fail, and files that are missing or damaged.
+    """
+    until = monotonic() + PAGES_SECONDS
+    known = live_faults(site)
+    failed = {page_url(name, it.number or 1, site) for name, it in known.items()}
+    shuffle(urls)
+    urls.sort(key=lambda it: it not in failed)
+    for url in urls[:MAX_PAGES]:
+        if monotonic() > until:
+            break
+        with suppress(Exception):  # whatever the project raises
+            ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
+    found = {name: it for name, it in live_faults(site).items() if it.is_recent}
+    return {
+        name: (it.number, printable(it.words)[:MAX_WORDS], it.since.isoformat())
+        for name, it in found.items()
+    }

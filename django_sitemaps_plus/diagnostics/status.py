@@ -94,22 +94,24 @@ class SectionStatus:
 
 
 def section_status(
-    *sites: Site, lost: Mapping[Page, datetime] | None = None
+    *sites: Site,
+    lost: Mapping[Page, datetime] | None = None,
+    met: Mapping[str, Mapping[str, LiveFault]] | None = None,
 ) -> list[SectionStatus]:
     """Return how every section of sites is that is registered or has pages, by name.
 
     By three queries, one more for each further database that has changes, and one for
-    the pages that are lost, unless they are given.
+    the pages that are lost, unless they are given; ``met`` is of other processes.
     """
     lost = damaged_pages() if lost is None else lost
-    found_rows = _section_rows(sites, lost)
-    rows = {(row.pop("site"), row.pop("name")): row for row in found_rows}
+    found, rows = list[SectionStatus](), dict[tuple[str, str], dict[str, Any]]()
+    for row in _section_rows(sites, lost):
+        rows[row.pop("site"), row.pop("name")] = row
     planned = {key for key, row in rows.items() if row["planned"]}
-    found = []
     for site in sites:
         with in_force(site):
             registered, always_live = set(registry), registry.live()
-        faults = live_faults(site)
+        faults = {**(met or {}).get(site.name, {}), **live_faults(site)}
         names = registered.union(name for of, name in planned if of == site.name)
         for name in sorted(names):
             status = SectionStatus(
@@ -238,8 +240,7 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
     for site_name, name, kind, value in sums:
         # The kinds `accepted` and `failed` are attributes of a status as well.
         setattr(status(site_name, name), kind, int(value))
-    order = [site.name for site in sites]
-    return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))
+    return sorted(found.values(), key=lambda it: (names.index(it.site), it.engine))
 
 
 def _fill_host(status: EngineStatus, host: EngineHost) -> None:
@@ -274,13 +275,12 @@ def _delivery_rows(
     waiting, dead = [Q(state=state) for state in states]
     # Other deliveries may be millions, so the index is asked by engine.
     rows = Delivery.objects.filter(site__in=sites, engine__in=engines, state__in=states)
-    now = timezone.now()
     counted: Any = (
         rows.order_by()
         .values("site", "engine")
         .annotate(
             waiting=Count("pk", filter=waiting),
-            resting=Count("pk", filter=waiting & Q(not_before__gt=now)),
+            resting=Count("pk", filter=waiting & Q(not_before__gt=timezone.now())),
             dead=Count("pk", filter=dead),
             oldest=Min("changed_at", filter=waiting),
             example=Min("pk", filter=dead),
@@ -370,31 +370,31 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     rows: dict[str, Any] = {row.site: row for row in indexes}
     pages = defaultdict[int, list[Page]](list)
     wanted = Q(section__in=[it.pk for it in rows.values()])
-    if noted := noted_pages():
-        wanted |= Q(pk__in=noted)
-    for page in Page.objects.filter(wanted):
+    for page in Page.objects.filter(wanted | Q(pk__in=noted_pages())):
         pages[page.section_id].append(page)
     lost = damaged_among(chain.from_iterable(pages.values()))
-    for section in section_status(*sites, lost=lost):
+    for name, row in rows.items():
+        found[name].answer = stored_answer(row.answer, found[name].site)
+    met = {name: it.answer.live_faults for name, it in found.items() if it.answer}
+    for section in section_status(*sites, lost=lost, met=met):
         found[section.site].sections.append(section)
     unknown, workers = list[tuple[str, str]](), Worker.objects.seen()
     try:
         registry.must_be_whole()
     except ConfigurationError as error:
         unknown.append(("", str(error)))
-    for site in sites:
-        status = found[site.name]
+    for name, status in found.items():
         status.index_problems, status.workers = unknown, workers
-        if row := rows.get(site.name):
+        if row := rows.get(name):
             status.index_problems = [*unknown, *index_problems(pages[row.pk])]
             status.is_index_lost = any([it in lost for it in pages[row.pk]])
             times = [it.changed_at for it in pages[row.pk] if it.wanted > it.built]
             times += [lost[it] for it in pages[row.pk] if it in lost]
             status.index_since = min(filter(None, times), default=None)
-            status.stored_origin = row.origin if row.origin != site.origin else ""
-            status.answer = stored_answer(row.answer, site)
+            if row.origin != status.site.origin:
+                status.stored_origin = row.origin
             status.findings = row.counts
             status.findings_since = row.since and datetime.fromisoformat(row.since)
-        with in_force(site):
+        with in_force(status.site):
             status.silence = silence_reason() if status.engines else ""
     return list(found.values())

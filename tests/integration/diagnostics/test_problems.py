@@ -666,9 +666,23 @@ class TestLivePages:
         assert get(on_error="raise", priority=fail_row) == 503
         assert client.get("/sitemap.xml").status_code == 200
         assert status_ids() == health_ids() == {"section_unavailable"}
-        assert "sitemap-products-2.xml" in crosses()["section products"]
+        [problem] = problems_of(*read_dashboard(get_sites()))
+        assert "sitemap-products-2.xml" in problem.message
+        assert "sitemap-products-" in crosses()["section products"]
         for page in shown():
-            assert "error for https://example.com/sitemap-products-2.xml" in page
+            assert "error for https://example.com/sitemap-products-" in page
+
+    def test_a_look_finds_it_for_all_processes(self, get, client):
+        """Nobody has requested the page, and the others have caches of their own."""
+        get(priority=fail_row, on_error="raise")
+        cache.clear()
+        look(get_site())
+        assert live_faults(get_site())
+        cache.clear()
+        assert status_ids() == health_ids() == {"section_unavailable"}
+        get(priority=0.5)
+        look(get_site())
+        assert status_ids() == health_ids() == set()
 
     def test_it_is_over_with_the_next_success_on_that_page(self, get, client):
         get(on_error="raise", priority=fail_row)
@@ -749,6 +763,20 @@ class TestFiles:
         assert "missing or damaged" in crosses()["section products"]
         for page in shown():
             assert "Files that are missing or damaged: " in page
+
+    def test_a_look_finds_those_that_an_intact_index_lists(self, client):
+        build(full=True)
+        for page in Page.objects.exclude(number=0).exclude(object=""):
+            delete_object(page.object)
+        assert verdicts()["Up to date"][0] == "ok"
+        look(get_site())
+        assert status_ids() == health_ids() == {"section_damaged"}
+        assert verdicts()["Up to date"][0] == "error"
+        cache.clear()  # that of another process knows none of them
+        found = verdicts()
+        assert (found["Complete"][0], found["Up to date"][0]) == ("unknown", "warning")
+        build()
+        assert verdicts()["Up to date"][0] == "ok"
 
     def test_it_is_over_with_the_next_build(self, client):
         assert crosses()["files"]
