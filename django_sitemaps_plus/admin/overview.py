@@ -239,7 +239,6 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     for it in found:
         it.kinds = [replace(kind, problems=seen(kind.problems)) for kind in it.kinds]
     kinds = [kind for it in found for kind in it.kinds]
-    apart = ("rows", "findings")  # no monitor counts them
     context = {
         "sites": [
             (it, drawn([Trend(_("Findings of the audit"), values)]) if values else {})
@@ -248,7 +247,7 @@ def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "has_workers": has_workers(),
         "fault": fault,
         "are_many": len(sites) > 1,
-        "number": sum([len(it.problems) for it in kinds if it.name not in apart]),
+        "number": sum([len(problems_of(it)) for it in statuses]),
         "is_well": not fault and not kinds,
         "is_known": all(it.is_known for it in statuses),
         "actions": allowed_actions(request.user),

@@ -119,6 +119,7 @@ def test_errors_come_first(shown, publish, configure):
     assert names == ["findings", "rows"]
     levels = [it.get("class") for it in page.cssselect(".sitemaps-problem > p[class]")]
     assert levels == ["sitemaps-error"] + ["sitemaps-warning"] * 2
+    assert "1 problem needs you." in page.text_content()  # as monitors count
 
 
 def test_objects_are_named_that_the_user_may_see(shown, publish, monkeypatch):
