@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from django_sitemaps_plus.sources.conditions import (
     Moment,
     columns_in,
     is_opaque,
+    is_present,
     moments,
     unfollowed,
 )
@@ -47,9 +49,9 @@ def check_times(
 ) -> Faults:
     """Yield which times at which rows come and go builds do not notice, or not soon."""
     with open_section(source, sample_site()).reading():
-        followed, others = moments(rows), unfollowed(page)
+        followed, others, again = moments(rows), unfollowed(page), moments(page)
         keys = {it.key for it in followed}
-        declared = [it for it in moments(page) if it.is_present and it.key not in keys]
+        declared = [it for it in again if it.is_present and it.key not in keys]
         methods = declared_methods(source).values()
         is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
     for name, (told, held, wanted) in _HELD.items():
@@ -64,6 +66,7 @@ def check_times(
                 return
     if not (source.starts or source.ends or source.max_age is not None):
         yield from _in_vain([*others, *map(_name, declared)])
+    yield from _taken_once(followed, again)
     yield from _unindexed(followed)
     is_filtered = followed or others or is_unknown
     if (source.starts or source.ends) and not is_filtered:
@@ -95,7 +98,9 @@ def check_items(source: SitemapSource) -> Faults:
         if pages_by_key(rows := items_of(source.make())):
             if getattr(source.sample, "max_age", None) is None:
                 found += _in_vain(unfollowed(rows))
-            found += _unindexed(moments(rows))
+            followed = moments(rows)
+            found += _taken_once(followed, moments(items_of(source.make())))
+            found += _unindexed(followed)
     yield from found
 
 
@@ -108,6 +113,25 @@ def _in_vain(names: Iterable[str]) -> Faults:
             "beside a column.",
             "Name the time in starts or ends of a ModelSource, or set max_age.",
         )
+
+
+def _taken_once(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
+    """Yield times of the clock that a query asked again has as the same objects.
+
+    A constant that is written has no microseconds.
+    """
+    kept = {it.key: it.values for it in again}
+    for moment in followed:
+        for one, other in zip(moment.values, kept.get(moment.key, ()), strict=False):
+            parts = getattr(one, "microsecond", 0)
+            is_of_clock = isinstance(one, date) and is_present(one)
+            if one is other and (is_of_clock or 0 < parts < 999_999):
+                yield warning(
+                    48,
+                    f"its query compares {_name(moment)} with a time that was taken "
+                    "once, such as when its module was imported.",
+                    "Take the time in get_queryset() or items(), at each call.",
+                )
 
 
 def _unindexed(followed: Iterable[Moment]) -> Faults:

@@ -895,6 +895,32 @@ class TestTrees:
         found = ids(attribute_messages(type("Checked", (Sitemap,), given)))
         assert found == [expected] * bool(expected)
 
+    @pytest.mark.parametrize(
+        ("field", "value", "expected"),
+        [
+            ("updated_at", timezone.now, ["W048"]),
+            ("updated_at", lambda: timezone.now() - MONTH, ["W048"]),
+            ("created_on", timezone.localdate, ["W048", "W049"]),
+            ("updated_at", lambda: YEARS_AGO, []),
+            ("updated_at", lambda: datetime.max.replace(tzinfo=UTC), []),
+            ("created_on", lambda: date(2020, 1, 1), []),
+        ],
+    )
+    def test_a_time_that_was_taken_once_is_named(self, field, value, expected):
+        """In the class, or beside it; of contrib's classes as well."""
+        taken = value()
+        rows = Product.objects.filter(**{f"{field}__lte": taken})
+
+        def get_queryset(self: Any) -> Any:
+            return Product.objects.filter(**{f"{field}__lte": taken})
+
+        for found in (
+            ids_of(Product, **listing(rows)),
+            ids_of(Product, get_queryset=get_queryset),
+            ids(attribute_messages(GenericSitemap({"queryset": rows}))),
+        ):
+            assert [it for it in found if it in TIMES] == expected
+
     def test_the_fields_of_a_tree_are_proposed(self):
         rows = listing(Genre.objects.filter(parent__slug="x"))
         (message,) = messages_of(Genre, **rows)
