@@ -11,6 +11,8 @@ from typing import Any
 
 from django.db import Error, connections
 from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.sql.where import ExtraWhere
 
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sites import sample_site
@@ -23,7 +25,6 @@ from django_sitemaps_plus.sources.compiling import (
 from django_sitemaps_plus.sources.conditions import (
     Moment,
     columns_in,
-    is_opaque,
     is_present,
     moments,
     unfollowed,
@@ -49,11 +50,14 @@ def check_times(
 ) -> Faults:
     """Yield which times at which rows come and go builds do not notice, or not soon."""
     with open_section(source, sample_site()).reading():
-        followed, others, again = moments(rows), unfollowed(page), moments(page)
+        followed, again, others = moments(rows), moments(page), unfollowed(page, rows)
         keys = {it.key for it in followed}
         declared = [it for it in again if it.is_present and it.key not in keys]
         methods = declared_methods(source).values()
-        is_unknown = is_opaque(rows) or any(it != get_absolute_url for it in methods)
+        is_unknown = any(it != get_absolute_url for it in methods)
+        for part in (rows.query.where, *rows.query.annotations.values()):
+            read = columns_in(part, is_deep=True)
+            is_unknown |= any(isinstance(it, RawSQL | ExtraWhere) for it in read)
     for name, (told, held, wanted) in _HELD.items():
         path = getattr(source, name)
         found = find_field(source.model, path) if isinstance(path, str) else None
@@ -67,7 +71,7 @@ def check_times(
     if not (source.starts or source.ends or source.max_age is not None):
         yield from _in_vain([*others, *map(_name, declared)])
     yield from _taken_once(followed, again)
-    yield from _unindexed(followed)
+    yield from _unindexed(followed, again)
     is_filtered = followed or others or is_unknown
     if (source.starts or source.ends) and not is_filtered:
         yield warning(
@@ -96,11 +100,12 @@ def check_items(source: SitemapSource) -> Faults:
         for connection in connections.all():
             stack.enter_context(connection.execute_wrapper(refuse))
         if pages_by_key(rows := items_of(source.make())):
+            others = items_of(source.make())
             if getattr(source.sample, "max_age", None) is None:
-                found += _in_vain(unfollowed(rows))
-            followed = moments(rows)
-            found += _taken_once(followed, moments(items_of(source.make())))
-            found += _unindexed(followed)
+                found += _in_vain(unfollowed(others, rows))
+            followed, again = moments(rows), moments(others)
+            found += _taken_once(followed, again)
+            found += _unindexed(followed, again)
     yield from found
 
 
@@ -134,9 +139,11 @@ def _taken_once(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
                 )
 
 
-def _unindexed(followed: Iterable[Moment]) -> Faults:
+def _unindexed(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
+    kept = {it.key: it.values for it in again}
     for moment in followed:
-        if moment.is_present and not moment.is_indexed:
+        is_moving = moment.is_present or kept.get(moment.key) != moment.values
+        if is_moving and not moment.is_indexed:
             yield warning(
                 49,
                 f"its query compares {_name(moment)} with the present time, and no "

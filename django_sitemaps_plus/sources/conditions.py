@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from django.core.exceptions import EmptyResultSet
@@ -207,14 +206,15 @@ def moments(rows: QuerySet[Any]) -> list[Moment]:
     moments_by_key: dict[str, Moment] = {}
     compiler = rows.query.get_compiler(rows.db)
     for lookup in _lookups(_parts(rows.query)):
-        sides = _sides(lookup)
-        if sides is None or _is_of_present(sides[0]):
+        lhs, values = _sides(lookup) or (None, [])
+        parts = [getattr(it, "microsecond", 0) for it in _times([lhs])]
+        # A constant that is written has no microseconds, or all.
+        if lhs is None or _is_of_present([lhs]) or not {0, 999_999}.issuperset(parts):
             continue
-        lhs, values = sides
         text = f"{lookup.lookup_name} {compiler.compile(lhs)}"
         same = [it for key, it in moments_by_key.items() if key.startswith(text)]
         if all(it.values != values for it in same):
-            key, is_now = f"{text} {len(same)}", any(map(_is_of_present, values))
+            key, is_now = f"{text} {len(same)}", _is_of_present(values)
             moment = Moment(key, lhs, values, _is_indexed(lhs), is_now)
             moments_by_key[key] = moment
     return [
@@ -264,14 +264,17 @@ def turned(
     return alone
 
 
-def unfollowed(rows: QuerySet[Any]) -> list[str]:
+def unfollowed(rows: QuerySet[Any], before: QuerySet[Any]) -> list[str]:
     """Return the columns that are compared with the present time in another way.
 
+    A time that the same query did not have just before is taken from the present one.
     Raw SQL that reads it, or is compared with it, stands for the columns in it.
     """
     parts, names = _parts(rows.query), dict[str, None]()
+    queries = [_lookups(_parts(it.query), is_deep=True) for it in (rows, before)]
+    moving = {*_times(queries[0])}.difference(_times(queries[1]))
     sided = [(it, _sides(it)) for it in _lookups(parts)]
-    followed = [it for it, sides in sided if sides and not _is_of_present(sides[0])]
+    followed = [k for k, it in sided if it and not _is_of_present([it[0]], (), moving)]
     tables = rows.query.alias_map.values()
     joins = [getattr(it, "filtered_relation", None) for it in tables]
     parts += [it.resolved_condition for it in joins if it is not None]
@@ -279,7 +282,7 @@ def unfollowed(rows: QuerySet[Any]) -> list[str]:
         sides = [node]
         if isinstance(node, Lookup):
             sides = [node.lhs, *_as_list(node.rhs)]
-        if node not in followed and any(_is_of_present(it, followed) for it in sides):
+        if node not in followed and _is_of_present(sides, followed, moving):
             columns = [it for side in sides for it in columns_in(side, is_deep=True)]
             timed = list(filter(_is_timed, columns)) or columns
             names |= dict.fromkeys(
@@ -287,17 +290,6 @@ def unfollowed(rows: QuerySet[Any]) -> list[str]:
                 for it in timed
             )
     return [*names]
-
-
-def is_opaque(rows: QuerySet[Any]) -> bool:
-    """Return whether a query has raw conditions, which do not tell what they read."""
-    nodes = _parts(rows.query)
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, RawSQL | ExtraWhere):
-            return True
-        nodes += getattr(node, "get_source_expressions", list)()
-    return False
 
 
 def is_present(moment: Any) -> bool:
@@ -311,24 +303,29 @@ def is_present(moment: Any) -> bool:
     return isinstance(moment, date) and moment == today
 
 
-def _is_of_present(node: Any, but: Sequence[Any] = ()) -> bool:
-    """Return whether it moves with the clock, but for comparisons that are followed.
+def _is_of_present(nodes: Iterable[Any], but: Any = (), moving: Any = ()) -> bool:
+    """Return whether they move with the clock, but for comparisons that are followed.
 
-    A time that is whole minutes from now was taken from it, as by ``now() -
-    timedelta(days=30)``, unless it is a constant, which has no microseconds, or all.
-    Missed are times that are rounded, such as midnight, and other days than today.
+    Missed are other days than today, and times that are rounded, but for midnight.
     """
-    if isinstance(node, Now) or is_present(node):
-        return True
-    if isinstance(node, datetime) and 0 < node.microsecond < 999_999:
-        with suppress(TypeError):  # for an aware time and a naive one
-            return (timezone.now() - node) % PRESENT < timedelta(seconds=0.1)
-    parts = [getattr(node, "value", None), *_as_list(getattr(node, "rhs", None))]
-    if isinstance(node, RawSQL | ExtraWhere):
-        parts += [Now()] if _NOW.search(_sql(node)) else node.params or ()
-    parts += getattr(node, "get_source_expressions", list)()
-    parts = [it for it in parts if it is not node and it not in but]
-    return any(_is_of_present(it, but) for it in parts if it is not None)
+    times = _times(nodes, but)
+    return any(isinstance(it, Now) or it in moving or is_present(it) for it in times)
+
+
+def _times(nodes: Iterable[Any], but: Sequence[Any] = ()) -> Iterator[Any]:
+    """Yield the dates and times in expressions, and ``Now()``; midnights as days."""
+    for node in nodes:
+        if isinstance(node, datetime) and node.time() == time.min:
+            yield node.date()
+        elif isinstance(node, Now | date | time):
+            yield node
+        elif node is not None and node not in but:
+            parts = [*_as_list(getattr(node, "rhs", None))]
+            parts.append(getattr(node, "value", None))
+            if isinstance(node, RawSQL | ExtraWhere):
+                parts += [Now()] if _NOW.search(_sql(node)) else node.params or ()
+            parts += getattr(node, "get_source_expressions", list)()
+            yield from _times([it for it in parts if it is not node], but)
 
 
 def _parts(query: Query) -> list[Any]:

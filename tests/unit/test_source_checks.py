@@ -72,7 +72,12 @@ from .test_checks import ids
 
 TIMES = {"W048", "W049", "W050"}
 TIMED = {"starts": "updated_at"}
+HALF = timedelta(seconds=90)
 MONTH, YEARS_AGO = timedelta(days=30), datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def midnight() -> datetime:
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def inner(**conditions: Any) -> Any:
@@ -837,6 +842,15 @@ class TestTrees:
             (lambda now: inner(created_on__lte=timezone.localdate()), {}, ["W048"]),
             (lambda now: inner(updated_at__gte=now - MONTH), {}, ["W048"]),
             (lambda now: inner(updated_at__gte=YEARS_AGO), {}, []),
+            (lambda now: inner(updated_at__lte=now - HALF), {}, ["W048"]),
+            (lambda now: inner(updated_at__lte=now - HALF), TIMED, []),
+            (lambda now: inner(updated_at__gte=midnight()), {}, ["W048"]),
+            (
+                lambda now: LessThan(Coalesce("updated_at", now - HALF), now),
+                {},
+                ["W048"],
+            ),
+            (lambda now: LessThan(LATER, now - HALF), {}, ["W049"]),
             (lambda now: LessThan(Coalesce("updated_at", now), now), {}, ["W048"]),
             (lambda now: annotated(come(Now()), n=True), {}, []),
             (lambda now: annotated(come(now), n=True), {}, []),
