@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice, product, zip_longest
 from operator import attrgetter
 from time import perf_counter
@@ -47,13 +46,11 @@ from django_sitemaps_plus.sources.compiling import (
     is_method,
 )
 from django_sitemaps_plus.sources.contrib import OwnPagesReader, SitemapReader
-from django_sitemaps_plus.sources.fields import FIELDS
 from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
 from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import (
     ModelReader,
-    Reader,
     ViewReader,
     every_row,
     listed_rows,
@@ -162,28 +159,6 @@ def form_of(source: Source) -> str | Promise:
                 return format_lazy(words, ", ".join(methods))
             return gettext_lazy("columns")
     return "entries()"
-
-
-def noting(reader: Reader[Any]) -> dict[str, list[bool]]:
-    """Let a reader note, by the names of its methods, which rows they give a value."""
-    noted: dict[str, list[bool]] = {}
-    # The source serves others as well, and a sitemap is made for one use.
-    asked = reader.source = copy.copy(reader.source)
-    if isinstance(reader, SitemapReader):
-        asked = reader.sitemap
-
-    def note(name: str, method: Callable[[Any], Any], row: Any) -> Any:
-        value = method(row)
-        noted.setdefault(name, []).append(value is not None)
-        return value
-
-    for name in (*FIELDS, "get_languages"):
-        method: Any = getattr(asked, name, None)
-        module = getattr(method, "__module__", None) or ""
-        is_own = module.partition(".")[0] not in ("django", "django_sitemaps_plus")
-        if is_own and is_method(method):
-            vars(asked)[name] = partial(note, name, method)
-    return noted
 
 
 def _line(source: Source, rewritten: ModelSource) -> str:

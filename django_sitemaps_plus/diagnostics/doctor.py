@@ -19,9 +19,6 @@ from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
 from django_sitemaps_plus.core.gzip import write_document
-from django_sitemaps_plus.core.key_ranges import EVERYTHING
-from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
-from django_sitemaps_plus.core.validation import is_signed
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
     SitemapsPlusError,
@@ -35,18 +32,15 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
-from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.serving.live import live_page, live_plan
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import delete_object, is_intact, store_object
 from django_sitemaps_plus.storage.objects import list_objects, read_object
 
-from .advice import form_of, noting
 from .answers import look
 from .asking import response_of
+from .first_rows import look_at
 from .problems import INCLUDED, problems_of
-from .status import SectionStatus, SiteStatus, read_dashboard, section_status
+from .status import SiteStatus, read_dashboard, section_status
 from .words import span
 
 #: Files of a site that are read.
@@ -55,8 +49,6 @@ MAX_FILES = 100
 _INCLUDE = f"Put {INCLUDED} first in ROOT_URLCONF."
 _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
 _NETWORK = "Look at DNS, TLS and firewalls."
-_UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
-_SIGNED = ("their URLs are signed, and expire on pages that are kept", _UNSIGNED)
 _ROWS = "Mend the database and its migrations first."
 _SWEEP = "See that they run, and run_sitemaps --once from cron beside them."
 _SQLITE = (
@@ -82,7 +74,6 @@ class Finding:
 
 
 Findings = Iterator[Finding]
-Doubts = dict[str, tuple[str, str]]  # of parts of a section, each with its remedy
 
 
 def examine(*, is_online: bool = False) -> Findings:
@@ -177,43 +168,10 @@ def _sections(site: Site) -> Findings:
         if not problems:
             build = f", then run manage.py build_sitemaps {quoted}"
             remedy = f"Correct it{'' if status.always_live else build}."
-            ok, text, doubts = _first_rows(status, site)
+            ok, text, doubts = look_at(status, site)
             yield Finding(name, ok, text, remedy if ok is False else "")
             for part, doubt in doubts.items():
                 yield Finding(f"{name} ({part})", None, *doubt)
-
-
-def _first_rows(status: SectionStatus, site: Site) -> tuple[bool | None, str, Doubts]:
-    """Return whether the first rows of a section can be listed, how, and doubts."""
-    section, tally = open_section(status.section, site), Tally(status.section, most=1)
-    doubts: Doubts = {}
-    try:
-        with section.reading():
-            form = form_of(section.source)
-            is_empty = next(section.reader.first_keys(1), None) is None
-            if status.live and (plan := live_plan(section)) and not plan.ranges:
-                return False, "too many rows to be served live (LIVE_MAX_ROWS)", doubts
-            reader = section.reader
-            reader.max_entries, given = MAX_ENTRIES, noting(reader)
-            if is_signed(next(iter(reader.chunks(EVERYTHING, tally)), "")):
-                doubts["media"] = _SIGNED
-        has_page = not status.live or live_page(section.name, 1, None) is not None
-    except (SitemapsPlusError, LimitExceededError) as error:
-        return False, str(error), doubts
-    if is_empty:
-        return None, f"{form}; no rows", doubts
-    for name in [it for it in given if not any(given[it])]:
-        words = f"it returned None for each of the first {len(given[name])} rows"
-        doubts[f"{name}()"] = words, "See whether its code lacks a return."
-    if not tally.entries or not has_page:
-        words = f"{form}; {next(map(str, tally.left_out), 'nothing is listed')}"
-        return (None if has_page else False), words, doubts
-    if tally.left_out:
-        return None, f"{form}; of the first rows {tally.left_out[0]}", doubts
-    if status.live:
-        why = "always" if status.always_live else "not built, so it is"
-        return True, f"{form}; {why} served live", doubts
-    return True, f"{form}; entries: {status.entries:,}, pages: {status.pages:,}", doubts
 
 
 def _storage(site: Site) -> Findings:

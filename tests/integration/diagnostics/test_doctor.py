@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.urls import include, path, re_path
+from django.utils import timezone
 
 from django_sitemaps_plus import Source, ViewSource, tasks
 from django_sitemaps_plus.diagnostics import doctor
@@ -31,7 +32,7 @@ from tests.support.faults import fail_open, fail_save
 from tests.support.servers.programs import wait_until
 from tests.support.servers.workers import Broker, messages_to, start_worker
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Product
+from tests.support.testapp.models import Author, Product
 
 from .rows import know
 
@@ -498,6 +499,16 @@ class Views(ViewSource):
         """Lack a return."""
 
 
+class Dated(Listed):
+    """It says that each row has changed just now."""
+
+    def priority(self, item: Any) -> float:  # type: ignore[override]
+        return 0.5
+
+    def lastmod(self, item: Any) -> datetime:
+        return datetime.now()  # noqa: DTZ005 - as projects do
+
+
 @pytest.mark.parametrize(
     ("source", "named"),
     [
@@ -509,11 +520,22 @@ class Views(ViewSource):
         (Listed, ["priority()"]),
         (GenericSitemap({"queryset": Product.objects.all()}), []),
         (Views, ["lastmod()"]),
+        (limited(2, title=lambda it, row: None), ["title()"]),
+        (limited(2, title=lambda it, row: row.slug), []),
+        (limited(2, lastmod=lambda it, row: timezone.now()), ["lastmod()"]),
+        (limited(2, lastmod=lambda it, row: row.updated_at), []),
+        (Dated, ["lastmod()"]),
+        (limited(2, watch={Author: lambda author: None}), ["watch"]),
+        (limited(2, watch={Author: lambda author: Product.objects.all()}), []),
+        (limited(2, starts="updated_at", ends="created_on"), ["starts"]),
+        (limited(2, starts="created_on", ends="updated_at"), []),
     ],
 )
-def test_a_method_that_returns_nothing_for_all_rows_is_named(sections, source, named):
-    """Its code may lack a return; a method of Django does not."""
-    Product.objects.filter(pk=1).update(popularity=0.5)
+def test_what_is_odd_for_all_rows_is_named(sections, source, named):
+    """Code that may lack a return, and is not Django's, the present time, swaps."""
+    Product.objects.update(created_on=date(2020, 1, 1))
+    Product.objects.filter(slug__endswith="1").update(popularity=0.5)
+    Author.objects.create(name="x")
     sections.register("new", source)
     found = examined()
     doubted = [name for name in found if name.startswith("section new (")]
