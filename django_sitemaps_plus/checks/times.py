@@ -11,8 +11,7 @@ from typing import Any
 
 from django.db import Error, connections
 from django.db.models import QuerySet
-from django.db.models.expressions import RawSQL
-from django.db.models.sql.where import ExtraWhere
+from django.db.models.expressions import Col
 
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sites import sample_site
@@ -57,7 +56,7 @@ def check_times(
         is_unknown = any(it != get_absolute_url for it in methods)
         for part in (rows.query.where, *rows.query.annotations.values()):
             read = columns_in(part, is_deep=True)
-            is_unknown |= any(isinstance(it, RawSQL | ExtraWhere) for it in read)
+            is_unknown |= not all(isinstance(it, Col) for it in read)
     for name, (told, held, wanted) in _HELD.items():
         path = getattr(source, name)
         found = find_field(source.model, path) if isinstance(path, str) else None
