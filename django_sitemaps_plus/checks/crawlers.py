@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +27,7 @@ from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
     SitemapSource,
+    ViewSource,
     surroundings,
 )
 from django_sitemaps_plus.sources.compiling import find_field
@@ -178,6 +179,28 @@ def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
     yield from [prefix + it for it in resolver.reverse_dict if isinstance(it, str)]
     for namespace, (_, below) in resolver.namespace_dict.items():
         yield from _names(below, f"{prefix}{namespace}:")
+
+
+def check_view(source: ViewSource, view: Any) -> Faults:
+    """Yield why one of the views has no URL."""
+    if type(source).location is not ViewSource.location:
+        source.location(view)
+        return
+    try:
+        name, arguments = (view, {}) if isinstance(view, str) else view
+    except (TypeError, ValueError):
+        hint = 'Write "home", or ("post", {"slug": "first"}).'
+        yield error(33, f"views has {view!r}, neither a name nor a pair.", hint)
+        return
+    if not isinstance(arguments, Mapping):
+        hint = f'Write ({name!r}, {{"slug": "first"}}), with the names of its pattern.'
+        yield error(33, f"views has {view!r}, whose arguments are no dict.", hint)
+        return
+    try:
+        source.location(view)
+    except NoReverseMatch as fault:
+        reason, hint = explain_reverse(name, arguments)
+        yield no_url(f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
 
 
 def check_location(source: ModelSource) -> Faults:

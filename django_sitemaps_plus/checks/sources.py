@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from difflib import get_close_matches
 from importlib.util import find_spec
 from inspect import getattr_static, signature
 from operator import itemgetter
+from os.path import dirname
 from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -20,7 +21,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections, models
-from django.urls import NoReverseMatch, get_resolver, get_script_prefix
+from django.urls import get_resolver, get_script_prefix
 from django.utils.module_loading import module_has_submodule
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, in_force
@@ -56,9 +57,8 @@ from .classes import (
 )
 from .crawlers import (
     check_location,
-    explain_reverse,
+    check_view,
     has_only_views_of_contrib,
-    no_url,
 )
 from .examining import Faults, declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
@@ -76,14 +76,21 @@ def _unregistered() -> Faults:
         known = {type(source) for _, source in registry.items()}
     packages = {app.name: app.module for app in apps.get_app_configs()}
     discovered, above = {f"{it}.sitemaps" for it in packages}, settings.SETTINGS_MODULE
+    folders: dict[str, Any] = {it: sys.modules.get(it) for it in discovered}
+    if above and "." not in above:  # then other modules lie beside it
+        folders[""] = sys.modules[above]
     while above := (above or "").rpartition(".")[0]:  # the project need not be an app
         packages.setdefault(above, sys.modules.get(above))
-    for package, parent in packages.items():
+    for package, parent in {**packages, **folders}.items():
         paths = list(getattr(parent, "__path__", ()))
+        if not package:
+            paths = [dirname(parent.__file__)]
         own = iter_modules([it for it in paths if "site-packages" not in it])
-        names = {it.name.lower(): f"{package}.{it.name}" for it in own}
-        close = get_close_matches("sitemaps", names, cutoff=0.85)
-        for path in {names[it] for it in close} - discovered - {*sys.modules}:
+        names = {it.name.lower(): f"{package}.{it.name}".lstrip(".") for it in own}
+        close = {*get_close_matches("sitemaps", names, cutoff=0.85)}
+        close |= {it for it in names if "sitemap" in it or package in discovered}
+        unread = {names[it] for it in close if "test" not in it}
+        for path in unread - discovered - {*sys.modules}:
             read = getattr(getattr(find_spec(path), "loader", None), "get_source", None)
             if read is not None and _REGISTERING.search(read(path) or ""):
                 words = f"Nothing imports {path}, and it registers sections."
@@ -187,7 +194,7 @@ def _views(source: ViewSource) -> Faults:
         yield error(33, "it has no views.", 'Write views = ["home"].')
     elif not isinstance(given, str) and isinstance(given, Iterable):
         for view in given:
-            yield from declared(_view(source, view))
+            yield from declared(check_view(source, view))
     else:
         example = repr(given) if isinstance(given, str) else '"home"'
         hint = f"Write views = [{example}]."
@@ -285,27 +292,6 @@ def _values(source: ModelSource) -> Faults:
         yield warning(3, f"{message}that sent no signal.", hint)
 
     yield from check_location(source)
-
-
-def _view(source: ViewSource, view: Any) -> Faults:
-    if type(source).location is not ViewSource.location:
-        source.location(view)
-        return
-    try:
-        name, arguments = (view, {}) if isinstance(view, str) else view
-    except (TypeError, ValueError):
-        hint = 'Write "home", or ("post", {"slug": "first"}).'
-        yield error(33, f"views has {view!r}, neither a name nor a pair.", hint)
-        return
-    if not isinstance(arguments, Mapping):
-        hint = f'Write ({name!r}, {{"slug": "first"}}), with the names of its pattern.'
-        yield error(33, f"views has {view!r}, whose arguments are no dict.", hint)
-        return
-    try:
-        source.location(view)
-    except NoReverseMatch as fault:
-        reason, hint = explain_reverse(name, arguments)
-        yield no_url(f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
 
 
 def _paths(source: ModelSource) -> Faults:

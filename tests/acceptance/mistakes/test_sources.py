@@ -58,7 +58,9 @@ def test_nothing_registered(project):
     assert "CommandError: No section is registered" in built.stderr
 
 
-@pytest.mark.parametrize("name", ["blog.Sitemap", "blog.site_map", "mysite.sitemaps"])
+@pytest.mark.parametrize(
+    "name", ["blog.Sitemap", "blog.site_map", "blog.my_sitemaps", "mysite.sitemaps"]
+)
 def test_a_module_that_nothing_imports_is_named_beside_others(project, name):
     """W054: but not what has no section, nor what something imports."""
     text, path = (project.directory / SITEMAPS).read_text(), name.replace(".", "/")
@@ -68,6 +70,30 @@ def test_a_module_that_nothing_imports_is_named_beside_others(project, name):
     assert warnings_of(project) == {"W054"}
     project.write(SITEMAPS, f"import {name}\n{text}")
     assert warnings_of(project) == set()
+
+
+def test_modules_of_a_package_that_imports_none_are_named(project):
+    """W054: ``sitemaps/`` with an empty module ``__init__``; its tests are left out."""
+    text = (project.directory / SITEMAPS).read_text()
+    (project.directory / SITEMAPS).unlink()
+    project.write("blog/sitemaps/__init__.py", "")
+    project.write("blog/sitemaps/posts.py", text)
+    project.write("blog/sitemaps/test_posts.py", text)
+    checked = project.manage("check").stderr
+    assert "Nothing imports blog.sitemaps.posts, " in checked
+    assert "test_posts" not in checked
+    project.write("blog/sitemaps/__init__.py", "from . import posts")
+    assert warnings_of(project) == set()
+
+
+def test_a_module_beside_settings_that_are_in_no_package_is_named(project):
+    """W054: as with ``settings.py`` beside ``manage.py``."""
+    text = (project.directory / SITEMAPS).read_text()
+    project.write("top.py", "from mysite.settings import *")
+    project.write("sitemaps.py", text.replace('"posts"', '"more"'))
+    assert "W054" not in project.manage("check").stderr
+    checked = project.manage("check", "--settings=top").stderr
+    assert "Nothing imports sitemaps, and it registers sections." in checked
 
 
 def test_what_nothing_reads_is_named(project):
