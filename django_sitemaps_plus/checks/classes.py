@@ -12,7 +12,6 @@ from inspect import get_annotations, getattr_static
 from types import CodeType, FunctionType
 from typing import Any
 
-from django.apps import apps
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.db import Error
@@ -40,7 +39,7 @@ from django_sitemaps_plus.sources.compiling import (
     is_method,
     is_path,
 )
-from django_sitemaps_plus.sources.contrib_fields import contrib_origin
+from django_sitemaps_plus.sources.contrib_fields import aware, contrib_origin
 from django_sitemaps_plus.sources.fields import FIELDS, columns_on, location_column
 from django_sitemaps_plus.sources.keys import has_text, key_field
 from django_sitemaps_plus.tracking.relations import is_model
@@ -76,6 +75,7 @@ _OF_ROWS = ("title", "get_languages", *_OF_COLUMNS)
 
 #: Attributes that are True or False.
 _FLAGS = ("live", "mobile", "x_default", "announce_saves", "track_deletes")
+_FLAGS_OF_CONTRIB = ("i18n", "alternates", "x_default", "track_deletes")
 
 #: What the fields of an entry may be.
 _FORMS = {
@@ -183,14 +183,16 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
     if borrowed:
         return False
 
-    for name in () if isinstance(source, SitemapSource) else _FLAGS:
-        value = getattr(source, name, False)
-        is_odd = isinstance(value, str) or callable(value)
+    is_contrib = isinstance(source, SitemapSource)
+    asked = source.sample if isinstance(source, SitemapSource) else source
+    for name in _FLAGS_OF_CONTRIB if is_contrib else _FLAGS:
+        value = getattr(asked, name, False)
+        is_odd = isinstance(value, str) or (callable(value) and not is_contrib)
         if is_odd or (name == "live" and not isinstance(value, bool)):
             yield error(37, f"{name} is {value!r}.", f"Write {name} = True, or False.")
-    if isinstance(source, DeclaredSource):
+    if isinstance(source, DeclaredSource | SitemapSource):
         yield from declared(_constants(source))
-    elif not isinstance(source, SitemapSource):
+    else:
         given, kinds = source.extensions, Source.extensions
         for kind in [given] if isinstance(given, str) else given:
             if kind not in kinds:
@@ -199,14 +201,19 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
     return True
 
 
-def _constants(source: DeclaredSource) -> Faults:
+def _constants(source: DeclaredSource | SitemapSource) -> Faults:
     """Yield the constants among declarations that each row would be listed without."""
     columns = {**columns_on(_ORIGIN), "location": location_column(_ORIGIN)}
     has_paths = isinstance(source, ModelSource)
-    for name, value in declarations_of(source).items():
+    if isinstance(source, SitemapSource):
+        names = () if source.has_own_paging else ("lastmod", "changefreq", "priority")
+        given = {it: aware(getattr(source.sample, it, None)) for it in names}
+    else:
+        given = declarations_of(source)
+    for name, value in given.items():
         is_declaration = is_expression(value) or (has_paths and is_path(name, value))
-        is_route = name == "location" and isinstance(value, Route)
-        if is_declaration or is_method(value) or is_route:
+        is_declaration |= isinstance(value, Route) and name == "location"
+        if is_declaration or is_method(value) or hasattr(type(value), "__get__"):
             continue
         problems: list[Problem] = []
         columns[name].texts([value], problems)
@@ -314,26 +321,6 @@ def of_row(source: Any, model: Any, name: str, path: str) -> str:
         given = ", ".join([f'"{key}": {it}' for key, it in values.items()])
         value = f'reverse("{source.location.name}", kwargs={{{given}}})'
     return f"Write def {name}(self, obj): return {value}."
-
-
-def no_model(given: Any) -> CheckMessage:
-    """Return the error of what is no model, with the model that may be meant."""
-    hint = "Name the model class whose rows it lists, such as model = Product."
-    shown, labels = repr(given), [it._meta.label for it in apps.get_models()]
-    if isinstance(given, list | tuple) and len(given) == 1:  # by a comma at its end
-        [given] = given
-    if isinstance(given, str):
-        name = given.rpartition(".")[2].lower()
-        same = [it for it in labels if it.rpartition(".")[2].lower() == name]
-        hint = f"Write model = {same[0]!r}." if same else suggest(given, labels, hint)
-    elif is_model(given):
-        hint = f"Write model = {given.__name__}."
-    elif isinstance(given, type) and issubclass(given, Model):
-        shown = f"{given.__name__}, which is abstract"
-    elif is_model(kind := getattr(given, "model", type(given))):
-        shown = f"a {type(given).__name__} and no class"  # a queryset would be read
-        hint = f"Write model = {kind.__name__}."
-    return error(13, f"model is {shown}.", hint)
 
 
 def check_names(source: Source) -> Faults:

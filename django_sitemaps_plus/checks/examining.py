@@ -10,15 +10,19 @@ from importlib.metadata import PackageNotFoundError, metadata
 from traceback import walk_tb
 from typing import Any
 
+from django.apps import apps
 from django.core import checks
 from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet
 from django.db import Error
+from django.db.models import Model
 
 from django_sitemaps_plus.conf import in_force
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.sites import sites_of_settings
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
+from django_sitemaps_plus.tracking.relations import is_model
 
 
 def error(number: int, message: str, hint: str) -> checks.CheckMessage:
@@ -127,6 +131,26 @@ def unexamined(reason: str, subject: str = "it") -> CheckMessage:
         "sitemap_doctor looks again where they are. Else mend it."
     )
     return warning(37, f"{subject} could not be examined: {reason}", hint)
+
+
+def no_model(given: Any) -> CheckMessage:
+    """Return the error of what is no model, with the model that may be meant."""
+    hint = "Name the model class whose rows it lists, such as model = Product."
+    shown, labels = repr(given), [it._meta.label for it in apps.get_models()]
+    if isinstance(given, list | tuple) and len(given) == 1:  # by a comma at its end
+        [given] = given
+    if isinstance(given, str):
+        name = given.rpartition(".")[2].lower()
+        same = [it for it in labels if it.rpartition(".")[2].lower() == name]
+        hint = f"Write model = {same[0]!r}." if same else suggest(given, labels, hint)
+    elif is_model(given):
+        hint = f"Write model = {given.__name__}."
+    elif isinstance(given, type) and issubclass(given, Model):
+        shown = f"{given.__name__}, which is abstract"
+    elif is_model(kind := getattr(given, "model", type(given))):
+        shown = f"a {type(given).__name__} and no class"  # a queryset would be read
+        hint = f"Write model = {kind.__name__}."
+    return error(13, f"model is {shown}.", hint)
 
 
 def is_of_project(fault: BaseException) -> bool:

@@ -52,7 +52,6 @@ from .classes import (
     check_names,
     check_values,
     instead,
-    no_model,
     of_row,
 )
 from .crawlers import (
@@ -60,7 +59,16 @@ from .crawlers import (
     check_view,
     has_only_views_of_contrib,
 )
-from .examining import Faults, declared, error, examined, examining, unreadable, warning
+from .examining import (
+    Faults,
+    declared,
+    error,
+    examined,
+    examining,
+    no_model,
+    unreadable,
+    warning,
+)
 from .languages import check_languages
 from .watching import check_query, check_watched
 
@@ -171,6 +179,8 @@ def _parts(source: Source) -> Faults:
 def _pages(source: Source) -> Faults:
     """Yield limits, ages and choices that no source can have."""
     limit, age, on_error = source.limit, source.max_age, source.on_error
+    if isinstance(source, SitemapSource) and source.sample.limit is True:
+        limit = True  # to Django it is 1
     is_number = isinstance(limit, int) and not isinstance(limit, bool)
     if not is_number or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."

@@ -941,6 +941,28 @@ class TestTrees:
         assert "under('tree_id', 'lft', 'rght')" in message.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("limit", True, ["E011"]),
+        ("limit", "500", []),
+        ("priority", 5, ["E037"]),
+        ("priority", 0.8, []),
+        ("priority", property(lambda self: 5), []),
+        ("changefreq", "dayly", ["E037"]),
+        ("changefreq", lambda self, item: "dayly", []),
+        ("lastmod", "updated_at", ["E037"]),
+        ("lastmod", datetime(2020, 1, 1), []),  # noqa: DTZ001 - as contrib takes it
+        ("i18n", "no", ["E037"]),
+        ("alternates", lambda self, item: [], []),
+    ],
+)
+def test_values_of_a_contrib_class(name, value, expected):
+    """Those that each entry would lack, or that do not mean what they say."""
+    given = {"items": lambda self: Product.objects.all(), name: value}
+    assert ids(attribute_messages(type("Checked", (Sitemap,), given))) == expected
+
+
 @pytest.mark.parametrize("fields", [(), ("lft", "rght"), ("a", "b", "c", "d")])
 def test_under_takes_one_field_or_three(fields):
     with pytest.raises(TypeError, match=r'under\("path"\)'):
@@ -1034,7 +1056,7 @@ def test_near_misses_are_warnings(base, name, close):
     [
         *[(ModelSource, name) for name in ("category", "_items", "max_age")],
         *[(ViewSource, "max_age"), (Source, "helper")],
-        *[(Sitemap, it) for it in ("max_age", "changefreq", "model", "date_field")],
+        *[(Sitemap, it) for it in ("max_age", "limit", "model", "date_field")],
     ],
 )
 def test_own_names_and_those_that_are_read_are_fine(base, name):
