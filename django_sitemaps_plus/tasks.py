@@ -162,6 +162,17 @@ class CeleryExecutor(Executor):
         """Whether there are workers; eager tasks would run inside of a user's save."""
         return not current_app.conf.task_always_eager
 
+    @property
+    def sweep_seconds(self) -> float:  # type: ignore[override]
+        """How often beat asks for all sections, if it does so day and night."""
+        entries = [
+            it.get("schedule")
+            for it in current_app.conf.beat_schedule.values()
+            if it.get("task") == refresh.name and not it.get("args")
+        ]
+        times = [it for it in entries if len(getattr(it, "hour", range(24))) == 24]
+        return min(map(_seconds_between, times), default=0)
+
     @cached_property
     def wakeups(self) -> Wakeups:
         """The messages that ask for builds."""

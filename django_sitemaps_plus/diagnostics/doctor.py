@@ -35,13 +35,14 @@ from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.storage import delete_object, is_intact, store_object
 from django_sitemaps_plus.storage.objects import list_objects, read_object
+from django_sitemaps_plus.tracking.schedule import STATUS_INTERVAL
 
 from .answers import look
 from .asking import response_of
 from .first_rows import look_at
 from .problems import INCLUDED, problems_of
 from .status import SiteStatus, read_dashboard, section_status
-from .words import span
+from .words import age_of, span
 
 #: Files of a site that are read.
 MAX_FILES = 100
@@ -260,6 +261,20 @@ def _builds(site: Site) -> Findings:
     elif not problems:
         ok = None if any(it.fault for it in status.sections) else True
         yield Finding("builds", ok, "no section has waited for 25 hours")
+
+    looked, every = dict[float, str](), 0.0
+    for one in status.sections:
+        if one.last_build_at and not (one.fault or one.always_live):
+            looked[age_of(one.last_build_at)] = one.section
+    with suppress(ConfigurationError):  # another probe says why
+        every = get_executor().sweep_seconds
+    is_idle = not any(it.building for it in status.sections)
+    is_idle &= any(it.is_there for it in status.workers)
+    age = max(looked, default=0)
+    if every and is_idle and age > 3 * every + STATUS_INTERVAL.total_seconds():
+        text = f"beat asks every {every:g} s, and {looked[age]} was last looked at "
+        text += f"{span(age)} ago"
+        yield Finding("schedule", None, text, "Start celery -A PROJECT beat.")
 
 
 def _engines(site: Site) -> Findings:

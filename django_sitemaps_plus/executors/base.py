@@ -24,6 +24,9 @@ class Executor:
     #: Whether workers receive wake-ups.
     is_listening = False
 
+    #: Seconds between two looks at all sections that a schedule asks for; 0: unknown.
+    sweep_seconds: float = 0
+
     def wake(self, section: str) -> None:
         """Ask for a build of a section, soon.
 

@@ -25,6 +25,7 @@ from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.doctor import Finding
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Section, Worker
+from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support import urls
 from tests.support.builds import build_fully
@@ -391,6 +392,30 @@ class TestWorkers:
         for words, it in zip(said, found, strict=True):
             assert words in it.text
             assert it.remedy
+
+    def test_a_beat_that_does_not_run_is_named(self, configure, monkeypatch):
+        """Only where workers are there and idle, and no section was looked at."""
+        configure(EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor")
+        entry = {"task": tasks.refresh.name, "schedule": 30}
+
+        def found() -> list[Finding]:
+            told = doctor._builds(get_site())
+            return [it for it in told if it.name == "schedule"]
+
+        with messages_to(Broker("memory://")) as app:
+            monkeypatch.setitem(app.conf, "beat_schedule", {"a": entry})
+            Worker.objects.note("celery")
+            assert found() == []
+            ago = F("schedule_checked_at") - timedelta(minutes=3)
+            Section.objects.update(schedule_checked_at=ago)
+            [one] = found()
+            assert (one.ok, one.remedy) == (None, "Start celery -A PROJECT beat.")
+            assert "products was last looked at 3 minutes ago" in one.text
+            entry["schedule"] = crontab("*", "8-18")  # nobody asks at night
+            assert found() == []
+            entry["schedule"] = 30
+            Worker.objects.note("celery", has_ended=True)
+            assert found() == []
 
 
 class TestBuilds:
