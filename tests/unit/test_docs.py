@@ -379,6 +379,33 @@ class TestCompose:
             **given
         )
 
+    def test_settings_read_the_database(self, monkeypatch: pytest.MonkeyPatch):
+        """As the guide shows them, from the variable of the containers."""
+        guide = (DOCS / "how-to" / "deploy.md").read_text("utf-8")
+        [code] = re.findall(r"```python\n(import environ\n.+?)```", guide, re.DOTALL)
+        url = self.SERVICES["web"]["environment"]["DATABASE_URL"]
+        monkeypatch.setenv("DATABASE_URL", url.replace("${DB_PASSWORD}", "secret"))
+        names: dict[str, Any] = {}
+        exec(code, names)  # noqa: S102 - our own guide
+        read = names["DATABASES"]["default"]
+        kept = [read[it] for it in ("ENGINE", "USER", "PASSWORD", "HOST", "NAME")]
+        backend = "django.db.backends.postgresql"
+        assert kept == [backend, "shop", "secret", "db", "shop"]
+
+    def test_the_image_has_the_project_and_a_directory_of_its_user(self):
+        """Where the storage keeps files; its commands are on this machine as well."""
+        text = (DOCS / "examples" / "Dockerfile").read_text("utf-8")
+        steps = [it for it in text.splitlines() if it and it[0] != "#"]
+        order = "FROM WORKDIR COPY RUN COPY RUN USER"
+        assert [it.partition(" ")[0] for it in steps] == order.split()
+        top, user = re.findall(r"^(?:WORKDIR|USER) (.+)$", text, re.MULTILINE)
+        installed, made = [shlex.split(it)[1:] for it in steps if it[:3] == "RUN"]
+        assert f"COPY {installed[-1]} ." in steps
+        assert made[made.index("&&") - 1] == made[made.index("-o") + 1] == user
+        assert f"{top}/{made[-1]}" == location()
+        assert all(map(shutil.which, ("useradd", "install")))
+        assert self.SERVICES["web"]["build"] == "."
+
     def test_the_health_check_asks_the_index_where_the_server_listens(self):
         web = self.SERVICES["web"]
         *_, code = web["healthcheck"]["test"]
