@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.core.files.base import ContentFile
@@ -81,13 +82,15 @@ def show(name: str = _HIDDEN) -> None:
     Section.objects.filter(site=name).update(site="default")
 
 
-def bare_loop(entries: int, limit: int = ModelSource.limit) -> None:
+def bare_loop(
+    entries: int, limit: int = ModelSource.limit, column: str = "slug"
+) -> None:
     """Write the same files as a build by a cursor, an f-string a row, and no checks.
 
     Rows come by key, a page at a time; dates come as text; compressor, storage and
     flushes are the package's own. Nothing is planned, checked, hashed or remembered.
     """
-    written, pages = 0, enumerate(_pages(limit), 1)
+    written, pages = 0, enumerate(_pages(limit, column), 1)
     while batch := list(islice(pages, 1)):
         with deferred_flush():
             for number, rows in chain(batch, islice(pages, BATCH_PAGES - 1)):
@@ -120,23 +123,26 @@ def bare_page(entries: int) -> None:
         pass
 
 
-def _pages(limit: int) -> Iterator[list[tuple[Any, ...]]]:
+def _pages(limit: int, column: str = "slug") -> Iterator[list[tuple[Any, ...]]]:
     key = 0
-    while rows := bare_rows(key, limit):
+    while rows := bare_rows(key, limit, column):
         yield rows
         key = rows[-1][0]
 
 
-def bare_rows(key: int, limit: int) -> list[tuple[Any, ...]]:
-    """Return the next rows behind a key, by a cursor."""
+def bare_rows(key: int, limit: int, column: str = "slug") -> list[tuple[Any, ...]]:
+    """Return the next rows behind a key, by a cursor, with a column for the URL."""
     table = Product._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id, slug, {_TEXT[connection.vendor]} FROM {table} "  # noqa: S608
+            f"SELECT id, {column}, {_TEXT[connection.vendor]} FROM {table} "  # noqa: S608
             "WHERE id > %s ORDER BY id LIMIT %s",
             [key, limit],
         )
-        return cursor.fetchall()
+        rows = cursor.fetchall()
+    if column == "slug":
+        return rows
+    return [(key, quote(text, "'"), changed) for key, text, changed in rows]
 
 
 def _compressed(rows: list[tuple[Any, ...]]) -> Iterator[bytes]:

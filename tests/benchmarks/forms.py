@@ -204,10 +204,10 @@ FORMS = {
     "priority": Form("priority", FULL_PAGE, PrioritySitemap, [PrioritySource], 45, 2.1),
     "image": Form("an image a row", FULL_PAGE, ImageSitemap, [ImageSource], 35, 2.4),
     "method": Form("location()", FULL_PAGE, PathSitemap, [PathSource], 8),
-    "url": Form("get_absolute_url()", FULL_PAGE, ProductSitemap, [UrlSource], 4),
-    "class": Form("contrib class", CLASS_ROWS, ClassSitemap, [ClassSitemap], 3.5),
+    "url": Form("get_absolute_url()", FULL_PAGE, ProductSitemap, [UrlSource], 5.5),
+    "class": Form("contrib class", CLASS_ROWS, ClassSitemap, [ClassSitemap], 5),
     "i18n": Form(
-        "contrib class, alternates", _I18N_ENTRIES, I18nSitemap, [I18nSitemap], 4
+        "contrib class, alternates", _I18N_ENTRIES, I18nSitemap, [I18nSitemap], 8
     ),
     "languages": Form(
         "Route, four languages", _I18N_ENTRIES, I18nSitemap, [LanguagesSource], 30

@@ -16,6 +16,11 @@ from tests.support.settings import DATABASES, INSTALLED_APPS, TEMPLATES
 INSTALLED_APPS = [*INSTALLED_APPS, "django.contrib.sitemaps", "icv_sitemaps"]
 ROOT_URLCONF = "tests.benchmarks.urls"
 MIDDLEWARE: list[str] = []  # each subject says which it needs
+if "BENCHMARK_PLAIN" in os.environ:  # a process whose start is measured
+    from tests.support import settings as plain
+
+    MIDDLEWARE, ROOT_URLCONF = plain.MIDDLEWARE, plain.ROOT_URLCONF
+    INSTALLED_APPS.remove("icv_sitemaps")
 TIME_ZONE = "UTC"
 LANGUAGES = [
     ("en-us", "English"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib.sitemaps import GenericSitemap, Sitemap
@@ -36,6 +37,18 @@ def sized_source(rows: int, limit: int) -> DeclaredSource:
     source = DeclaredSource(rows)
     source.limit = limit
     return source
+
+
+def small_source(number: int) -> DeclaredSource:
+    """Return the usual source with the rows of one of :data:`SMALL_SITEMAPS`."""
+    source = DeclaredSource()
+    source.get_queryset = partial(_few, number)  # type: ignore[method-assign]
+    return source
+
+
+def _few(number: int) -> QuerySet[Any]:
+    first = number * 20
+    return Product.objects.filter(pk__gt=first, pk__lte=first + 20)
 
 
 class NarrowSource(ModelSource):
@@ -97,3 +110,11 @@ class ProductSitemap(Sitemap):
 GENERIC_SITEMAP = GenericSitemap(
     {"queryset": ProductSitemap().items(), "date_field": "updated_at"}
 )
+
+#: Sixty sections of twenty rows each.
+SMALL_SITEMAPS = {
+    f"small-{number}": GenericSitemap(
+        {"queryset": _few(number).order_by("pk"), "date_field": "updated_at"}
+    )
+    for number in range(60)
+}

@@ -10,7 +10,7 @@ from django.urls import include, path
 from tests.support.testapp.models import Product
 
 from .forms import FORMS
-from .sources import GENERIC_SITEMAP, ProductSitemap
+from .sources import GENERIC_SITEMAP, SMALL_SITEMAPS, ProductSitemap
 
 
 def product(request: HttpRequest, slug: str) -> HttpResponse:
@@ -36,6 +36,7 @@ urlpatterns = [
     path("contrib/forms-image.xml", views.sitemap, {**_IMAGES, "section": "image"}),
     path("contrib/forms-<section>.xml", views.sitemap, {"sitemaps": _FORMS}),
     path("contrib/sitemap.xml", views.index, _USUAL),
+    path("contrib/small.xml", views.index, {"sitemaps": SMALL_SITEMAPS}),
     path("generic/sitemap.xml", views.index, _GENERIC),
     path(
         "contrib/sitemap-<section>.xml",

@@ -9,6 +9,8 @@ from tests.benchmarks.harness import Setting
 _NAMES = [
     "page",
     "index",
+    "small",
+    "start",
     "not-modified",
     "plan",
     "build",

@@ -14,6 +14,7 @@ from tests.benchmarks.icv import IcvPlace, begin, build_icv
 from tests.benchmarks.sources import DeclaredSource, FullDeclaredSource
 
 _BESIDE_LOOP = {10_000: 1.6, 50_000: 1.5}
+_PLACES_BESIDE_LOOP = 1.2
 _BESIDE_ICV = 16
 _PLACES_BESIDE_ICV = 12
 
@@ -22,6 +23,7 @@ def setting(rows: int) -> Iterator[Subject]:
     """Compare builds into an empty storage with a loop."""
     for limit in _BESIDE_LOOP:
         yield _beside_loop(rows, limit)
+    yield _places_beside_loop(rows)
     unbuild()
 
 
@@ -70,12 +72,26 @@ def _beside_icv(rows: int, limit: int, rounds: int) -> Subject:
     )
 
 
-def _places_beside_icv(rows: int) -> Subject:
-    class PlaceSource(WordsSource):
-        limit = DeclaredSource.limit
+class _PlaceSource(WordsSource):
+    limit = DeclaredSource.limit
 
+
+def _places_beside_loop(rows: int) -> Subject:
+    limit = _PlaceSource.limit
+    loop = partial(bare_loop, rows, limit, "name")
+    return Subject(
+        title=f"The same of {rows:,} names of places in five languages",
+        contenders=[
+            timed("bare loop", loop, before=_prepare),
+            _build(rows, limit, _PlaceSource),
+        ],
+        targets=[Target("build", beside="bare loop", times=_PLACES_BESIDE_LOOP)],
+    )
+
+
+def _places_beside_icv(rows: int) -> Subject:
     def prepare() -> None:
-        begin(PlaceSource.limit, IcvPlace)
+        begin(_PlaceSource.limit, IcvPlace)
         os.sync()
 
     return Subject(
@@ -84,7 +100,7 @@ def _places_beside_icv(rows: int) -> Subject:
         warm_ups=0,
         contenders=[
             timed("icv with isal", partial(build_icv, rows), before=prepare),
-            _build(rows, PlaceSource.limit, PlaceSource),
+            _build(rows, _PlaceSource.limit, _PlaceSource),
         ],
         targets=[Target("build", beside="icv with isal", times=1 / _PLACES_BESIDE_ICV)],
     )

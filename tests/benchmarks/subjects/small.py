@@ -1,0 +1,90 @@
+"""Many small sections in a live index, and many small pages in a build."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from django_sitemaps_plus.testing import temporary_registry, temporary_source
+from tests.benchmarks.building import bare_loop, build_all, unbuild
+from tests.benchmarks.harness import Contender, Subject, Target, timed
+from tests.benchmarks.sources import SMALL_SITEMAPS, sized_source, small_source
+from tests.benchmarks.web import Web
+
+_ROWS, _ENTRIES = 100_000, 60
+_USUAL = 10_000
+
+
+def setting(rows: int) -> Iterator[Subject]:
+    """Compare with contrib, and with the same rows on pages of the usual size."""
+    unbuild()
+    with temporary_registry() as registry:
+        for number in range(len(SMALL_SITEMAPS)):
+            registry.register(f"small-{number}", small_source(number))
+        yield from _index(Web())
+    yield _build()
+    unbuild()
+
+
+def _index(web: Web) -> Iterator[Subject]:
+    theirs = partial(web.get, "/contrib/small.xml")
+    ours = partial(web.get, "/sitemap.xml")
+    n_listed = [fetch().body.count(b"<lastmod>") for fetch in (theirs, ours)]
+    if n_listed != [len(SMALL_SITEMAPS)] * 2:
+        raise RuntimeError(f"{n_listed} sections with a lastmod are listed")
+    title = f"The index of {len(SMALL_SITEMAPS)} small sections, nothing cached"
+    yield Subject(
+        title=title,
+        rounds=31,
+        contenders=[
+            timed("contrib, GenericSitemap", theirs),
+            timed("live", ours, before=cache.clear),
+        ],
+        targets=[Target("live", beside="contrib, GenericSitemap", times=1.3)],
+    )
+
+    def queries() -> float:
+        cache.clear()
+        with CaptureQueriesContext(connection) as captured:
+            ours()
+        return len(captured)
+
+    yield Subject(
+        title=f"{title}, its queries",
+        unit="queries",
+        rounds=1,
+        contenders=[Contender("live", queries)],
+        targets=[Target("live", plus=120)],
+    )
+
+
+def _build() -> Subject:
+    return Subject(
+        title=f"A full build of {_ROWS:,} rows, {_ENTRIES} a page",
+        note="The bare loop writes as many files.",
+        rounds=1,
+        warm_ups=0,
+        contenders=[
+            timed("bare loop", partial(bare_loop, _ROWS, _ENTRIES), before=_prepare),
+            _built(_USUAL),
+            _built(_ENTRIES),
+        ],
+    )
+
+
+def _built(limit: int) -> Contender:
+    def build() -> None:
+        with temporary_source("products", sized_source(_ROWS, limit)):
+            build_all(_ROWS)
+
+    return timed(f"{limit:,} a page", build, before=_prepare)
+
+
+def _prepare() -> None:
+    unbuild()
+    os.sync()
