@@ -20,6 +20,7 @@ from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
@@ -31,13 +32,14 @@ from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import with_scheme
-from django_sitemaps_plus.sites import own_sites
+from django_sitemaps_plus.sites import own_sites, site_at
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
     Source,
     Tally,
     reader_of,
+    surroundings,
 )
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import (
@@ -357,6 +359,25 @@ def match_of(location: Any) -> tuple[str, dict[str, Any]] | None:
     # The captures of an include() are in kwargs alone, among what patterns give.
     given = {k: v for k, v in match.kwargs.items() if k not in match.extra_kwargs}
     return match.view_name, given | match.captured_kwargs
+
+
+def where_it_leads(url: str, site: Site) -> str:
+    """Return what the project has at a URL of no row that a section knows."""
+    if site_at(url, site) is None:
+        words = _("It is not on %s, and sitemaps list nothing else.")
+        return words % site.origin
+    with surroundings(site):
+        try:
+            found = match_of(url) or ("", {})
+        except Resolver404:
+            found = None
+    if found is None:
+        return _("The site has no page at this address.")
+    words = _(
+        "A view of the site answers at this address, but no section has a row for it "
+        "(view %(view)s, %(values)s)."
+    )
+    return words % {"view": found[0], "values": found[1]}
 
 
 def _paths(model: type[Model], argument: str) -> list[str]:

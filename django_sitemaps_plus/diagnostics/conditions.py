@@ -8,10 +8,10 @@ from datetime import date, datetime
 from functools import partial, reduce
 from typing import Any
 
-from django.db.models import Field, Lookup, Model, Q
-from django.db.models.functions import Now
-from django.db.models.lookups import IsNull
-from django.urls import Resolver404
+from django.db.models import Case, Field, Lookup, Model, Q, Value
+from django.db.models.expressions import Col
+from django.db.models.functions import Greatest, Least, Now, TruncDate
+from django.db.models.lookups import Exact, IsNull
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -23,14 +23,12 @@ from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.section import OpenSection
-from django_sitemaps_plus.sites import site_at
-from django_sitemaps_plus.sources import ModelSource, surroundings
+from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.conditions import Condition, is_present
 from django_sitemaps_plus.sources.reading import every_row
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.schedule import is_due
 
-from .advice import match_of
 from .requests import command_for, has_workers
 from .words import shortened
 
@@ -173,10 +171,59 @@ def _in_words(condition: Condition, row: Any, *, is_choice: bool = False) -> str
     others = {_("other rows")} if "" in condition.fields else set()
     names = ", ".join([*sorted(map(partial(_label, row), paths)), *sorted(others)])
     words = _("it does not meet a condition on: %s") % names
-    return _compared(condition, row, is_choice=is_choice) or words
+    told_time = "" if is_choice else _timed(condition, row)
+    return told_time or _compared(condition, row) or words
 
 
-def _compared(condition: Condition, row: Any, *, is_choice: bool) -> str:
+def _timed(condition: Condition, row: Any) -> str:
+    """Return from or until when a row is listed; "" if no present time decides it."""
+    lookup, is_negated = condition.lookup, condition.is_negated
+    if isinstance(case := getattr(lookup, "lhs", None), Case):
+        [first, *others] = case.cases
+        nodes = [*getattr(first.condition, "children", ())]
+        is_met = isinstance(lookup, Exact) and first.result == Value(lookup.rhs)
+        if others or len(nodes) != 1 or not is_met:
+            return ""
+        lookup, is_negated = nodes[0], is_negated != first.condition.negated
+    if not isinstance(lookup, Lookup) or not (name := lookup.lookup_name):
+        return ""
+    value, sides = _value(lookup.lhs, row, condition.fields), {name: lookup.rhs}
+    if is_negated:
+        sides = {_OPPOSITES.get(name, ""): lookup.rhs}
+    elif name == "range":
+        sides = dict(zip(("gte", "lte"), lookup.rhs, strict=True))
+    for side, wanted in sides.items():
+        is_early, is_only = side in ("lt", "lte"), len(sides) == 1
+        is_time = isinstance(value, datetime if side in ("lt", "gt") else date)
+        is_now = is_present(wanted) or (is_only and isinstance(wanted, Now))
+        is_told = side in _OPPOSITES and is_time and is_now
+        if is_told and (is_only or (value > wanted) == is_early):
+            return _listed(value, is_early=is_early)
+    return ""
+
+
+def _value(node: Any, row: Any, paths: Collection[str]) -> Any:
+    """Return what an expression is for a row, by known paths; None if nobody knows."""
+    if isinstance(node, Col):
+        own = [it for it in paths if it.rpartition("__")[2] == node.target.name]
+        *links, _name = (own[0] if len(own) == 1 else "").split("__")
+        owner = reduce(lambda it, link: getattr(it, link, None), links, row)
+        is_known = len(own) == 1 and owner is not None
+        return node.target.value_from_object(owner) if is_known else None
+    nodes: list[Any] = getattr(node, "get_source_expressions", list)()
+    values = [_value(it, row, paths) for it in nodes]
+    if None in values or len({*map(type, values)}) != 1:
+        return None
+    if isinstance(node, TruncDate) and isinstance(moment := values[0], datetime):
+        zone = timezone.get_default_timezone()  # as sources are read
+        is_aware = timezone.is_aware(moment)
+        return timezone.localdate(moment, zone) if is_aware else moment.date()
+    if isinstance(node, Greatest | Least):
+        return max(values) if isinstance(node, Greatest) else min(values)
+    return None
+
+
+def _compared(condition: Condition, row: Any) -> str:
     """Return what the comparison of a field with a value asks; "" for all others."""
     lookup, is_negated = condition.lookup, condition.is_negated
     field: Any = getattr(getattr(lookup, "lhs", None), "target", None)
@@ -191,17 +238,11 @@ def _compared(condition: Condition, row: Any, *, is_choice: bool) -> str:
     shown["field"] += str(field.verbose_name)
     words = _("%(field)s: %(asked)s")
     if path:  # else there may be many other rows, and as many values
-        *links, _name = path.split("__")
-        owner = reduce(lambda it, link: getattr(it, link, None), links, row)
-        value = None if owner is None else field.value_from_object(owner)
+        value = _value(lookup.lhs, row, condition.fields)
         shown = {"field": _label(row, path), "value": in_words(value, field)}
         words = _("%(field)s is %(value)s; %(asked)s")
     if is_negated and name in _OPPOSITES:
         name, is_negated = _OPPOSITES[name], False
-    is_time = name in ("lte", "gte") and isinstance(value, date)
-    is_time |= name in ("lt", "gt") and isinstance(value, datetime)
-    if is_time and not is_choice and is_present(wanted):
-        return _listed(value, is_early=name in ("lt", "lte"))
     if isinstance(lookup, IsNull):
         is_null = bool(wanted) != is_negated
         asked = _("it must be empty") if is_null else _("it must not be empty")
@@ -338,22 +379,3 @@ def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
         return words if has_workers() else f"{words}: {command}"
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command
-
-
-def where_it_leads(url: str, site: Site) -> str:
-    """Return what the project has at a URL of no row that a section knows."""
-    if site_at(url, site) is None:
-        words = _("It is not on %s, and sitemaps list nothing else.")
-        return words % site.origin
-    with surroundings(site):
-        try:
-            found = match_of(url) or ("", {})
-        except Resolver404:
-            found = None
-    if found is None:
-        return _("The site has no page at this address.")
-    words = _(
-        "A view of the site answers at this address, but no section has a row for it "
-        "(view %(view)s, %(values)s)."
-    )
-    return words % {"view": found[0], "values": found[1]}

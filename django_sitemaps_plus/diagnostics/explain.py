@@ -35,7 +35,7 @@ from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.locating import locate, owners
 
-from .advice import as_model_source, forms_of, rows_at
+from .advice import as_model_source, forms_of, rows_at, where_it_leads
 from .conditions import (
     answers_of_engines,
     delay_of,
@@ -43,7 +43,6 @@ from .conditions import (
     read_changes,
     reasons_of,
     sees_all,
-    where_it_leads,
 )
 
 

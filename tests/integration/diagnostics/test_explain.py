@@ -11,8 +11,8 @@ import pytest
 from django.contrib.sitemaps import Sitemap
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
-from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Greatest, Now
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -52,6 +52,16 @@ from .test_doctor import urlconf
 
 ORIGIN = "https://example.com"
 URL = f"{ORIGIN}/products/product-00003/"
+
+
+YEAR, LAST = timedelta(days=365), datetime(2050, 1, 1, tzinfo=UTC)
+CAME = Case(When(updated_at__lte=Now(), then=True), default=None)
+LATER = Greatest("updated_at", "updated_at")
+
+
+def annotated(of: Any, **conditions: Any) -> Any:
+    """Return rows with an annotation, and conditions on it."""
+    return Product.objects.annotate(n=of).filter(**conditions)
 
 
 class Published(ProductSource):
@@ -503,6 +513,33 @@ class TestConditions:
         Product.objects.update(name="odd", popularity=2, updated_at=later)
         with timezone.override("Europe/Helsinki"):
             [reason] = reasons()
+        assert words in reason
+
+    @pytest.mark.parametrize(
+        ("rows", "words"),
+        [
+            (lambda now: Q(updated_at__range=(now - YEAR, now)), "from Jan. 2, 2040"),
+            (lambda now: Q(updated_at__range=(LAST, LAST + YEAR)), ""),
+            (lambda now: Q(updated_at__date__lte=now.date()), "from Jan. 2, 2040"),
+            (lambda now: Q(updated_at__date__lt=now.date()), ""),
+            (lambda now: annotated(CAME, n=True), "from Jan. 2, 2040, 4:04 a.m. CET"),
+            (lambda now: annotated(CAME, n=False), ""),
+            (lambda now: annotated(LATER, n__lte=now), "from Jan. 2, 2040, 4:04 a.m."),
+            (lambda now: annotated(LATER, n__gte=LAST), ""),
+        ],
+    )
+    def test_times_within_expressions(self, sections, products, rows, words):
+        """As far as their values are simply known."""
+
+        def get_queryset(self: Any) -> Any:
+            found = rows(timezone.now())
+            return Product.objects.filter(found) if isinstance(found, Q) else found
+
+        sections.register("products", limited(2, get_queryset=get_queryset))
+        later = datetime(2040, 1, 2, 3, 4, 5, tzinfo=UTC)
+        Product.objects.update(updated_at=later)
+        [reason] = reasons()
+        assert ("listed" in reason) == bool(words)
         assert words in reason
 
     def test_a_time_that_is_over(self, sections, products):
