@@ -119,7 +119,8 @@ class PageClaimQuerySet(RowQuerySet[M]):
 
     def dirty(self) -> Self:
         """Return the pages whose source has changed since they were rendered."""
-        return self.planned().filter(is_dirty=1)
+        # A range: ordered by section and this, PostgreSQL takes the index of both.
+        return self.planned().filter(is_dirty__gt=0)
 
     def claimable(
         self, since: datetime | None = None, lease: timedelta | None = None
@@ -157,12 +158,13 @@ class PageClaimQuerySet(RowQuerySet[M]):
         shape = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}
         token = secrets.token_hex(16)
-        while free := self.free(*shape, **earlier):
-            pages = [page for page in free if not page.attempts] or free[:1]
+        while pages := (
+            self.fresh(*shape, **earlier) or self.tried_before(*shape, **earlier)
+        ):
             keys = [page.pk for page in pages]
             taken = self.taken(*shape, pages=keys, token=token, **earlier)
             if taken < len(pages):
-                pages = self.with_token(token=token)
+                pages = self.with_token(pages=keys, token=token)
             else:
                 for page in pages:
                     page.token, page.attempts = token, page.attempts + 1
@@ -231,20 +233,29 @@ class PageClaimQuerySet(RowQuerySet[M]):
     @retried
     def renew(self, pages: Collection[Claimed]) -> None:
         """Begin the lease of claims anew."""
-        for token in {page.token for page in pages}:
-            self.filter(token=token).update(claimed_at=Now())
+        mine = self.filter(pk__in=[page.pk for page in pages])
+        mine.filter(token__in={page.token for page in pages}).update(claimed_at=Now())
 
     def keep_claims(self, pages: Collection[Claimed]) -> AbstractContextManager[None]:
         """Keep the lease of pages, as they were claimed, at each heartbeat."""
         return keep(partial(self.renew, pages))
 
     @prepared
-    def free(
+    def fresh(
         self, sections: tuple[int, ...], lease: timedelta, *, since: Any = None
     ) -> Rows:
-        """Return claimable pages, those first that were never claimed in vain."""
+        """Return claimable pages that were never claimed in vain."""
+        free = self.claimable(since, lease).filter(section__in=sections, attempts=0)
+        # In the order of an index: else a database may sort all dirty pages.
+        return free.with_section().order_by("section_id", "is_dirty")[:BATCH_PAGES]
+
+    @prepared
+    def tried_before(
+        self, sections: tuple[int, ...], lease: timedelta, *, since: Any = None
+    ) -> Rows:
+        """Return the claimable page that was claimed in vain least often, or none."""
         free = self.claimable(since, lease).filter(section__in=sections)
-        return free.with_section().order_by("attempts", "id")[:BATCH_PAGES]
+        return free.with_section().order_by("attempts", "id")[:1]
 
     @prepared
     def taken(
@@ -272,9 +283,10 @@ class PageClaimQuerySet(RowQuerySet[M]):
         return free.filter(pk__in=pages), values
 
     @prepared
-    def with_token(self, *, token: Any) -> Rows:
-        """Return the pages that were claimed with a token."""
-        return self.filter(token=token).with_section().order_by("id")
+    def with_token(self, *, pages: Any, token: Any) -> Rows:
+        """Return those of some pages that were claimed with a token."""
+        mine = self.filter(pk__in=pages, token=token)
+        return mine.with_section().order_by("id")
 
 
 def pause_seconds(failures: int, first: float, longest: float) -> float:

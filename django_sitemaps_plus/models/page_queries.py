@@ -93,8 +93,7 @@ class PageQueries(PageClaimQuerySet[M]):
     @prepared
     def first_dirty(self, sections: tuple[int, ...]) -> Rows:
         """Return one dirty page of sections, or none."""
-        # A range, in the order of its index: else PostgreSQL may read all pages.
-        found = self.planned().filter(section__in=sections, is_dirty__gt=0)
+        found = self.dirty().filter(section__in=sections)
         return found.order_by("section_id", "is_dirty").values_list("pk")[:1]
 
     @prepared

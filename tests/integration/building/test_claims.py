@@ -140,16 +140,16 @@ class TestTwoBuilders:
         ]
         end_leases()
         pages.update(wanted=F("wanted") + 1)
-        free, read = PageQuerySet.free, []
+        fresh, read = PageQuerySet.fresh, []
 
         def late(self: Any, *args: Any, **options: Any) -> Any:
-            found = free(self, *args, **options)
+            found = fresh(self, *args, **options)
             if not read:
                 read.append(found)
                 assert flip(results) == results
             return found
 
-        monkeypatch.setattr(PageQuerySet, "free", late)
+        monkeypatch.setattr(PageQuerySet, "fresh", late)
         work([section.pk])
         assert not section.pages.dirty().exists()
         assert wrong_totals() == []

@@ -194,7 +194,7 @@ class TestQueryPlans:
         """Those that wait for another attempt are not read again and again."""
         section.pages.filter(number__gt=10).update(built=F("wanted"))
         analyze()
-        rows = rows_of("free", (section.pk,), get_settings().lease)
+        rows = rows_of("fresh", (section.pk,), get_settings().lease)
         assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
 
     def test_the_page_that_owns_a_key(self, section):

@@ -518,7 +518,7 @@ def builder(sections: list[int]) -> list[list[int]]:
     """Build until the page comes that ends it; return what was claimed, by number."""
     claims = []
     while pages := Page.objects.claim(sections):
-        claims.append([page.number for page in pages])
+        claims.append(sorted([page.number for page in pages]))
         if POISON in claims[-1]:
             break
         built = [build_page(page, open_section(page.section)) for page in pages]

@@ -126,15 +126,13 @@ def deadly_page_tried_by_each_build(most):
 
 
 @mutant(
-    "models.claims:PageClaimQuerySet.free",
+    "models.claims:PageClaimQuerySet.fresh",
     f"{_POISON}::test_only_the_page_that_kills_is_left_alone",
 )
-def deadly_page_takes_others_along(free, rows, *shape, **values):
+def deadly_page_takes_others_along(fresh, rows, sections, lease, **values):
     """A page that kills its builder is taken together with others."""
-    pages = free(rows, *shape, **values)
-    for page in pages:
-        page.attempts = 0
-    return pages
+    free = rows.claimable(values.get("since"), lease).filter(section__in=sections)
+    return list(free.with_section().order_by("id")[:8])
 
 
 @mutant("models.clock:utc_offset", _CLOCKS)
