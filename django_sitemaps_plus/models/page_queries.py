@@ -144,11 +144,21 @@ class PageQueries(PageClaimQuerySet[M]):
         fields["changed_at"] = Coalesce(F("changed_at"), since)
         return self.filter(pk__in=pages), fields
 
-    @prepared
-    def mark_indexes(self, *, site: Any) -> Update:
+    def mark_indexes(self, *, site: str) -> None:
         """Make the indexes of a site dirty."""
-        # A single key, and no list: for that MariaDB would lock all pages.
-        section = Section.objects.filter(site=site, name=INDEX).values("pk")[:1]
+        # By key, since PostgreSQL takes an unknown section for an average one, and
+        # would read every page. A single one: for a list MariaDB would lock them.
+        for (section,) in self.index_section(site=site):
+            self.raise_all(section=section)
+
+    @prepared
+    def index_section(self, *, site: Any) -> Rows:
+        """Return the key of the section of a site that has its indexes."""
+        return Section.objects.filter(site=site, name=INDEX).values_list("pk")
+
+    @prepared
+    def raise_all(self, *, section: Any) -> Update:
+        """Make the pages of a section dirty."""
         return self.filter(section=section), {"wanted": F("wanted") + 1}
 
     @prepared
@@ -196,10 +206,15 @@ class PageQueries(PageClaimQuerySet[M]):
         rows = self.filter(pk__in=pages)
         return rows.values_list("pk", "announce", "is_edited", "changed_at", "state")
 
-    @prepared
-    def indexes(self, *, site: Any) -> Rows:
+    def indexes(self, *, site: str) -> list[M]:
         """Return the indexes of a site."""
-        return self.of(site, INDEX)
+        sections = self.index_section(site=site)
+        return [it for (pk,) in sections for it in self.of_section(section=pk)]
+
+    @prepared
+    def of_section(self, *, section: Any) -> Rows:
+        """Return the pages of a section."""
+        return self.filter(section=section)
 
     @prepared
     def index_numbers(self, site: str) -> Rows:

@@ -14,7 +14,7 @@ from django.db.models import F
 from django_sitemaps_plus.background.runner import Runner
 from django_sitemaps_plus.building.plan import merge
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import Page, PageQuerySet, Section, prepared
+from django_sitemaps_plus.models import INDEX, Page, PageQuerySet, Section, prepared
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
@@ -204,5 +204,7 @@ class TestQueryPlans:
 
     def test_the_index_of_a_site(self, section):
         """Each flip marks it while others wait, and MariaDB locks what it reads."""
-        marked = prepared._update(*rows_of("mark_indexes", site="default"), "default")
+        index = Section.objects.create(site="default", name=INDEX)
+        Page.objects.create(section=index, number=0)
+        marked = prepared._update(*rows_of("raise_all", section=index.pk), "default")
         assert not READS_ALL.search(explain(marked.sql, marked.params))
