@@ -41,8 +41,8 @@ class SectionQuerySet(RowQuerySet["Section"]):
     """Sections by what is known of them."""
 
     def planned(self) -> SectionQuerySet:
-        """Return the sections that have pages."""
-        return self.filter(_has_pages(OuterRef("pk")))
+        """Return the sections that have pages, or had them before they were removed."""
+        return self.filter(next_number__gt=1)  # to look for pages may read all of them
 
     def forget(self, **others: Any) -> None:
         """Let sections begin anew, but for the numbers of their pages."""

@@ -60,7 +60,7 @@ def configured(configure: Any, sections: Any) -> None:
 
 def make_section(site: str = "shop", name: str = "products", **fields: Any) -> Section:
     """Add a section that a build has planned."""
-    return Section.objects.create(site=site, name=name, **fields)
+    return Section.objects.create(site=site, name=name, next_number=9, **fields)
 
 
 def make_page(section: Section, number: int, **fields: Any) -> None:
