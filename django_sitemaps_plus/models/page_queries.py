@@ -121,8 +121,9 @@ class PageQueries(PageClaimQuerySet[M]):
         """Return the first page, if none is below a key, as :meth:`owner` does."""
         active = self.active().filter(section=section)
         below = Exists(active.filter(low_number__lte=key))
-        no_integers = Exists(active.filter(low_number=None).exclude(low=None))
-        return active.filter(~below, ~no_integers, low=None)._as_owner(section)
+        unnumbered = active.filter(low_number=None)  # an index finds these
+        no_integers = Exists(unnumbered.exclude(low=None))
+        return unnumbered.filter(~below, ~no_integers, low=None)._as_owner(section)
 
     def _as_owner(self, section: Any) -> Rows:
         new = self.model._default_manager.filter(section=section, state=State.NEXT)
