@@ -253,10 +253,3 @@ class PageQueries(PageClaimQuerySet[M]):
         """Return columns of pages that are served."""
         served = self.exclude(state=State.NEXT)
         return served.filter(pk__in=pages).values_list("pk", *columns)
-
-    @prepared
-    def empty(self, *, site: Any) -> Rows:
-        """Return the pages of a site that are served without entries."""
-        served = self.filter(section__site=site)
-        served = served.exclude(state=State.NEXT).exclude(section__name=INDEX)
-        return served.filter(object="", built__gt=0).values_list("pk")

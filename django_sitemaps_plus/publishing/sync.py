@@ -232,7 +232,15 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, checks: bool) -> b
 
 def _hide_empty(tree: PublicTree) -> None:
     """Hide the pages without entries, which no index lists."""
-    if empty := [pk for (pk,) in Page.objects.empty(site=tree.site)]:
+    rows = Section.objects.filter(site=tree.site).exclude(name=INDEX)
+    numbers = list(rows.values_list("pk", "planned", "listed_pages"))
+    # Most sections list all their pages, which are then not read.
+    unlisted = [pk for pk, planned, listed in numbers if planned > listed]
+    pages = Page.objects.filter(object="", built__gt=0).values_list("pk", flat=True)
+    served = pages.exclude(state=State.NEXT).filter(section__in=unlisted)
+    sections = [pk for pk, _, _ in numbers]
+    retired = pages.filter(section__in=sections, state=State.RETIRED)
+    if empty := [*served, *retired]:
         _settle(tree, _pointers_of(empty), hides=True)
 
 
