@@ -22,7 +22,8 @@ def main() -> None:
     rows = 100_000 if given.quick else given.rows
     databases = _DATABASES if given.database == "all" else (given.database,)
     runs = [_run(database, rows, given) for database in databases]
-    text = as_markdown(runs, rows, datetime.now(UTC))
+    title = f"{rows:,} rows beside django.contrib.sitemaps and django-icv-sitemaps"
+    text = as_markdown(runs, title, datetime.now(UTC))
     print(text)
     if given.output:
         given.output.write_text(text, encoding="utf-8")

@@ -25,13 +25,14 @@ def main() -> None:
 
     if unknown := set(given.subjects) - set(SETTINGS):
         parser.error(f"no subject {min(unknown)!r}: there are {', '.join(SETTINGS)}")
-    with _database():
+    with own_database():
         found = _measure(given.subjects, given.rows, given.rounds)
     pickle.dump(found, sys.stdout.buffer)
 
 
 @contextmanager
-def _database() -> Iterator[None]:
+def own_database() -> Iterator[None]:
+    """Have an empty database for the time of a ``with`` block."""
     from django.db import connection
 
     old_name = connection.settings_dict["NAME"]
@@ -52,20 +53,21 @@ def _measure(names: list[str], rows: int, rounds: int | None) -> object:
 
     chosen = {name: SETTINGS[name] for name in names or SETTINGS}
     machine = describe_machine()
-    _say(f"{describe_database()}: adding {rows:,} rows")
+    say(f"{describe_database()}: adding {rows:,} rows")
     add_products(rows)
     results = []
     for setting in chosen.values():
         for subject in setting(rows):
-            _say(subject.title)
+            say(subject.title)
             result = run(subject, rounds)
             for line in in_short(result):
-                _say(f"  {line}")
+                say(f"  {line}")
             results.append(result)
     return Run(database=describe_database(), machine=machine, results=results)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a line for a person who waits."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -20,15 +20,15 @@ class Run:
     results: list[Result]
 
 
-def as_markdown(runs: list[Run], rows: int, now: datetime) -> str:
+def as_markdown(runs: list[Run], title: str, now: datetime) -> str:
     """Return the whole as one Markdown document."""
-    return "\n".join(_document(runs, rows, now)) + "\n"
+    return "\n".join(_document(runs, title, now)) + "\n"
 
 
-def _document(runs: list[Run], rows: int, now: datetime) -> Iterator[str]:
-    yield "# Measured beside django.contrib.sitemaps and django-icv-sitemaps"
+def _document(runs: list[Run], title: str, now: datetime) -> Iterator[str]:
+    yield f"# {title}"
     yield ""
-    yield f"{now:%Y-%m-%d %H:%M} UTC, {rows:,} rows."
+    yield f"{now:%Y-%m-%d %H:%M} UTC."
     yield "Figures are medians of rounds in which the contenders took turns."
     yield "A comparison is with the first line of its table, within one round."
     yield ""

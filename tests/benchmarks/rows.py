@@ -37,7 +37,7 @@ def add_products(total: int) -> None:
             numbers = range(first, min(first + _BATCH, total))
             products = [_product(n, names, chance) for n in numbers]
             Product.objects.bulk_create(products)
-    _analyze()
+    analyze()
 
 
 def five_languages() -> list[str]:
@@ -69,7 +69,7 @@ def add_authors(total: int) -> None:
             f"INSERT INTO {table} (id, name) SELECT n, 'a-' || n FROM numbers",
             [total],
         )
-    _analyze()
+    analyze()
 
 
 def add_galleries(total: int, photos: int) -> None:
@@ -97,10 +97,11 @@ def add_galleries(total: int, photos: int) -> None:
             ],
             _BATCH,
         )
-    _analyze()
+    analyze()
 
 
-def _analyze() -> None:
+def analyze() -> None:
+    """Let the database count its rows, as it does by itself."""
     statements = {"postgresql": "VACUUM ANALYZE", "sqlite": "ANALYZE"}
     if statement := statements.get(connection.vendor):
         with connection.cursor() as cursor:

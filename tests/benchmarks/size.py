@@ -6,8 +6,10 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 ROWS, CHANGES = 1_000_000, 50_000
 DAYS = timedelta(days=3)  # longer than anything is kept
@@ -75,23 +77,32 @@ def measure() -> None:
 
 
 def show(stage: str) -> None:
-    """Print number and bytes of our rows, with their indexes, and of our files."""
+    """Print number and bytes of our rows and files."""
+    from django.db import connection
+
+    print(f"\n| {stage} | number | bytes |\n|---|---|---|")
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM ANALYZE")
+    for name, number, size in sizes():
+        print(f"| {name} | {number:,} | {size:,} |", flush=True)
+
+
+def sizes(*others: Any) -> Iterator[tuple[str, int, int]]:
+    """Yield number and bytes of rows, with their indexes, and of our files."""
     from django.apps import apps
     from django.conf import settings
     from django.db import connection
 
-    print(f"\n| {stage} | number | bytes |\n|---|---|---|")
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("VACUUM ANALYZE")
-        for model in apps.get_app_config("sitemaps_plus").get_models():
-            if not model._meta.proxy:
-                cursor.execute(SIZE[connection.vendor], [model._meta.db_table])
-                number, size = model._base_manager.count(), cursor.fetchone()[0]
-                print(f"| {model.__name__} | {number:,} | {size:,} |")
+    own = apps.get_app_config("sitemaps_plus").get_models()
+    for model in [*others, *[it for it in own if not it._meta.proxy]]:
+        with connection.cursor() as cursor:
+            cursor.execute(SIZE[connection.vendor], [model._meta.db_table])
+            size = cursor.fetchone()[0]
+        yield model.__name__, model._base_manager.count(), size
     files = [it.stat() for it in Path(settings.MEDIA_ROOT).rglob("*.gz")]
-    sizes = {it.st_ino: it.st_size for it in files}  # a public name is a link
-    print(f"| files | {len(sizes):,} | {sum(sizes.values()):,} |", flush=True)
+    stored = {it.st_ino: it.st_size for it in files}  # a public name is a link
+    yield "files", len(stored), sum(stored.values())
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ def setting(rows: int) -> Iterator[Subject]:
         "once everything is imported and the database connected. ru_maxrss would "
         "count the imports too.",
         contenders=[
-            _contender("contrib, a page of 50,000", "/contrib/sitemap-products.xml"),
-            _contender(f"contrib, index of {rows:,}", "/contrib/sitemap.xml"),
+            contender("contrib, a page of 50,000", "/contrib/sitemap-products.xml"),
+            contender(f"contrib, index of {rows:,}", "/contrib/sitemap.xml"),
             *_sizes("build", rows),
             *_sizes("places", rows),
             *_sizes("plan", rows),
@@ -61,7 +61,7 @@ def _soak(rows: int) -> Subject:
 
 def _sizes(action: str, rows: int) -> list[Contender]:
     return [
-        _contender(_name(action, number), action, number)
+        contender(_name(action, number), action, number)
         for number in (rows // 10, rows)
     ]
 
@@ -76,7 +76,9 @@ def _name(action: str, rows: int) -> str:
     return f"{action} of {rows:,}"
 
 
-def _contender(name: str, action: str, rows: int = 0) -> Contender:
+def contender(name: str, action: str, rows: int = 0) -> Contender:
+    """Return one that does it in a fresh process, see `peak`."""
+
     def measure() -> float:
         done = subprocess.run(
             [sys.executable, "-m", "tests.benchmarks.peak", action, str(rows)],

@@ -1,0 +1,1 @@
+"""How far it goes: very many rows, pages and builders."""
