@@ -83,7 +83,7 @@ def sharing() -> Iterator[None]:
 def found_once(reader: Reader[Any], what: object, find: Callable[[], T]) -> T:
     """Return what is found of the rows of a reader, once for all within sharing()."""
     found, cell = _found.get(), list[T]()
-    if found is not None and (query := reader.query):
+    if found is not None and reader.first and (query := reader.first.identity()):
         with suppress(TypeError):  # a value without a hash
             cell = found.setdefault((what, *query), cell)
     if not cell:

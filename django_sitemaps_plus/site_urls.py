@@ -33,14 +33,18 @@ class NotIncludedError(ConfigurationError, NoReverseMatch):
 
 def _url(site: Site, name: str, *args: object) -> str:
     with surroundings(site):
-        try:
-            return site.origin + reverse(f"sitemaps_plus:{name}", args=args)
-        except NoReverseMatch as error:
-            raise NotIncludedError(
-                "The URLconf does not lead to the sitemaps. Put "
-                'path("", include("django_sitemaps_plus.urls")) into ROOT_URLCONF '
-                "itself, not into what another namespace includes."
-            ) from error
+        return _url_here(site, name, *args)
+
+
+def _url_here(site: Site, name: str, *args: object) -> str:
+    try:
+        return site.origin + reverse(f"sitemaps_plus:{name}", args=args)
+    except NoReverseMatch as error:
+        raise NotIncludedError(
+            "The URLconf does not lead to the sitemaps. Put "
+            'path("", include("django_sitemaps_plus.urls")) into ROOT_URLCONF '
+            "itself, not into what another namespace includes."
+        ) from error
 
 
 def page_url(section: str, number: int, site: Site) -> str:
@@ -127,8 +131,10 @@ def index_lines(site: Site, listed: Listed) -> list[str]:
     """Return the lines of an index: registered sections in their order, then others."""
     names = dict.fromkeys([*registry, *listed])
     lines: list[str] = []
-    for name in filter(listed.get, names):
-        lines += page_lines(page_url(name, _SAMPLE, site), _SAMPLE, listed[name])
+    with surroundings(site):  # once for all
+        for name in filter(listed.get, names):
+            url = _url_here(site, "page", name, _SAMPLE)
+            lines += page_lines(url, _SAMPLE, listed[name])
     return lines[: get_settings().max_sitemaps]
 
 

@@ -101,11 +101,13 @@ def retried(work: Callable[P, R]) -> Callable[P, R]:
 @contextmanager
 def as_django_errors() -> Iterator[None]:
     """Make errors of drivers Django's, which lets some of ``iterator()`` through."""
-    used = connections.all(initialized_only=True)
-    with ExitStack() as stack:
-        for alias in {own_alias(), *(connection.alias for connection in used)}:
-            stack.enter_context(connections[alias].wrap_database_errors)
+    try:
         yield
+    except Exception:
+        with ExitStack() as stack:
+            for connection in connections.all(initialized_only=True):
+                stack.enter_context(connection.wrap_database_errors)
+            raise
 
 
 @contextmanager
@@ -118,5 +120,5 @@ def contained() -> Iterator[None]:
         for connection in connections.all(initialized_only=True):
             if connection.vendor == "postgresql" and connection.in_atomic_block:
                 stack.enter_context(transaction.atomic(using=connection.alias))
-        stack.enter_context(as_django_errors())
-        yield
+        with as_django_errors():
+            yield

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import Error
@@ -38,6 +39,7 @@ from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import index_lines, stylesheet_url
 from django_sitemaps_plus.sites import get_site
+from django_sitemaps_plus.sources import surroundings
 from django_sitemaps_plus.sources.dates import lastmod_text
 
 from .single_flight import SingleFlight, patience
@@ -105,12 +107,14 @@ def live_index(number: int, row: Page | None) -> Document | None:
             if row is not None or is_outage(error):
                 raise
             listed, planned = {}, set()  # our tables may not exist yet
-        # Sections without a plan are listed in the first index, by their live plans.
-        with patience(), sharing():  # for all sections together
+        # Sections without a plan are listed in the first index, by their live plans;
+        # all of them share what is waited for, found and set.
+        with patience(), sharing(), surroundings(site):
+            faults = _known_faults(site)
             for name in registry if not number else ():
                 if name not in listed and name not in planned:
                     section = open_section(name)
-                    with noted(section, 0) as met:
+                    with noted(section, 0, faults) as met:
                         plan = live_plan(section)
                         if plan and not plan.ranges:
                             met.append(_TOO_LARGE % section.name)
@@ -174,11 +178,13 @@ def live_faults(site: Site) -> dict[str, LiveFault]:
 
 
 @contextmanager
-def noted(section: OpenSection, number: int) -> Iterator[list[str]]:
+def noted(
+    section: OpenSection, number: int, known: Container[Any] | None = None
+) -> Iterator[list[str]]:
     """Note in the cache that a page cannot be rendered, or that it can be again.
 
     Number 0 stands for the plan of a section. The list takes what keeps a page from
-    crawlers without an error.
+    crawlers without an error. Pages that have a fault may be given.
     """
     site, key, met = section.site, (section.name, number), list[str]()
     try:
@@ -186,10 +192,11 @@ def noted(section: OpenSection, number: int) -> Iterator[list[str]]:
     except BuildError as error:
         _note(section, number, in_one_line(error))
         raise
-    faults = _known_faults(site)
     if met:
         _note(section, number, met[0])
-    elif faults.pop(key, None):
+    elif known is not None and key not in known:
+        return
+    elif (faults := _known_faults(site)).pop(key, None):
         remember(_fault_key(site), faults, int(DOUBT_AGE.total_seconds()))
 
 

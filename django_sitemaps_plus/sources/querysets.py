@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from inspect import getattr_static, signature
 from itertools import chain, islice
 from types import NoneType
@@ -54,6 +55,9 @@ _PLAIN = {
     NoneType,
 }
 
+# To ask takes longer than to run a query.
+_signature = lru_cache(1_000)(signature)
+
 #: Parts of SQL that matter here: quoted texts, parentheses, queries within.
 _PARTS = re.compile(
     r"""'[^']*'|"[^"]*"|`[^`]*`|\(\s*SELECT\b|[()]|\bOVER\b""", re.IGNORECASE
@@ -76,7 +80,8 @@ def queryset_of(source: ModelSource) -> QuerySet[Any]:
 
 def takes_site(source: ModelSource) -> bool:
     """Return whether ``get_queryset()`` takes the site that is read for."""
-    return "site" in signature(source.get_queryset).parameters
+    method: Any = source.get_queryset
+    return "site" in _signature(getattr(method, "__func__", method)).parameters
 
 
 def pages_by_key(queryset: object) -> TypeGuard[QuerySet[Any]]:
@@ -188,33 +193,30 @@ def keys_of(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
     return by_key(plain(queryset), key).values_list(key, flat=True)
 
 
-def query_of(queryset: QuerySet[Any], key: str) -> tuple[Any, ...]:
-    """Return what tells the keys of rows from those of others: SQL and its values."""
-    keys = keys_of(queryset, key)
-    with suppress(EmptyResultSet):
-        sql, values = keys.query.get_compiler(keys.db).as_sql()
-        return keys.db, sql, *values, *map(type, values)
-    return ()
+def few_keys(queryset: QuerySet[Any], key: str, *beside: str) -> Selected:
+    """Return the query of the first keys, with fields beside them."""
+    keys = by_key(plain(queryset), key).values_list(key, *beside)
+    return Selected(keys[: CHUNK_ROWS + 1])
 
 
 def first_keys(
     queryset: QuerySet[Any],
     key: str,
     step: int,
-    read: Callable[[QuerySet[Any]], Sequence[Any]] = list,
+    read: Callable[[QuerySet[Any]], Sequence[Any]] | None = None,
 ) -> Iterator[str]:
     """Yield the key of each ``step``-th row, as text, in hops along the index.
 
     The first query finds whether there are few rows; what reads its keys may be given.
     """
-    keys, space = keys_of(queryset, key), KeySpace(queryset.model, key, queryset.db)
-    few = min(step, CHUNK_ROWS)
-    following = read(keys[: few + 1])
-    is_all = len(following) <= few
+    keys, space = None, KeySpace(queryset.model, key, queryset.db)
+    following = read(queryset) if read else few_keys(queryset, key).keys()
+    if len(following) > min(step, CHUNK_ROWS):
+        keys = keys_of(queryset, key)
     while following:
         last = following[0]
         yield space.text(last)
-        if is_all:
+        if keys is None:
             return
         following = list(narrowed(keys, Q((f"{key}__gte", last)))[step : step + 1])
         if following == [last]:  # a join has made one row as many as fill a page
@@ -292,22 +294,47 @@ def batches(rows: Iterable[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any]]:
         yield batch
 
 
+class Selected:
+    """A ``values_list()`` that is compiled once."""
+
+    def __init__(self, queryset: QuerySet[Any]) -> None:
+        self._compiler = queryset.query.get_compiler(queryset.db)
+        #: SQL and values; None for a query that has no rows.
+        self._statement: tuple[str, tuple[Any, ...]] | None = None
+        with suppress(EmptyResultSet):
+            self._statement = self._compiler.as_sql()
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return what tells its rows from those of others; empty without rows."""
+        if self._statement is None:
+            return ()
+        sql, values = self._statement
+        return self._compiler.using, sql, *values, *map(type, values)
+
+    def keys(self) -> list[Any]:
+        """Return the first value of each row."""
+        return [key for batch in self.batches() for key, *_ in batch]
+
+    def batches(self, size: int = CHUNK_ROWS) -> Iterator[list[Any]]:
+        """Yield the rows, many at a time."""
+        # iterator() takes half as long again: it handles each row by itself, by a
+        # cursor on the server, where PostgreSQL outside a transaction copies the result
+        # aside first. Nor is it execute_sql(CURSOR), of which caches of the ORM keep a
+        # list of rows.
+        compiler = self._compiler
+        if self._statement is None:
+            return
+        with compiler.connection.cursor() as cursor:
+            cursor.execute(*self._statement)
+            while rows := cursor.fetchmany(size):
+                if compiler.has_extra_select:  # of DISTINCT, to order by
+                    rows = [row[: compiler.col_count] for row in rows]
+                yield list(compiler.results_iter([rows]))
+
+
 def tuples(queryset: QuerySet[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any]]:
     """Yield the rows of a ``values_list()``."""
-    # iterator() takes half as long again: it handles each row by itself, by a cursor on
-    # the server, where PostgreSQL outside a transaction copies the result aside first.
-    # Nor is it execute_sql(CURSOR), of which caches of the ORM keep a list of rows.
-    compiler = queryset.query.get_compiler(queryset.db)
-    try:
-        sql, params = compiler.as_sql()
-    except EmptyResultSet:
-        return
-    with compiler.connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        while rows := cursor.fetchmany(size):
-            if compiler.has_extra_select:  # of DISTINCT, to order by
-                rows = [row[: compiler.col_count] for row in rows]
-            yield list(compiler.results_iter([rows]))
+    yield from Selected(queryset).batches(size)
 
 
 def listing(rows: R, method: str) -> R:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial, singledispatch
@@ -37,9 +37,11 @@ from .keys import KeySpace
 from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, Tally, lines_of
 from .querysets import (
+    Selected,
     at_positions,
     batches,
     by_key,
+    few_keys,
     first_keys,
     in_range,
     instances,
@@ -51,7 +53,6 @@ from .querysets import (
     pages_by_key,
     plain,
     positions,
-    query_of,
     queryset_of,
     tuples,
 )
@@ -75,6 +76,9 @@ class Reader(Generic[S]):
     titles_in: str | None = None
     #: Whether the query says that a change of one row may concern other rows.
     rows_depend: bool = False
+    #: Fields that are read with the first keys; and both of all rows, if these are few.
+    _beside_keys: Collection[str] = ()
+    _few: list[Any] | None = None
 
     def __init__(self, source: S) -> None:
         self.source = source
@@ -123,18 +127,19 @@ class Reader(Generic[S]):
         return [rows] if pages_by_key(rows) else []
 
     @cached_property
-    def query(self) -> tuple[Any, ...]:
-        """The SQL and values that tell its rows; empty if these are not known."""
-        return next((query_of(rows, self.key) for rows in self.queries()), ())
+    def first(self) -> Selected | None:
+        """The query of the first keys, and what goes with them; None without keys."""
+        queries = self.queries()
+        return few_keys(queries[0], self.key, *self._beside_keys) if queries else None
 
     def first_keys(self, step: int, key_range: KeyRange = EVERYTHING) -> Iterator[str]:
         """Yield the key of each ``step``-th row of a range, from the first, as text."""
         rows = self._rows()
-        if pages_by_key(rows):
-            if key_range == EVERYTHING:
-                return first_keys(rows, self.key, step, self._read_keys)
-            return first_keys(in_range(rows, self.key, key_range), self.key, step)
-        return positions(rows, step, key_range)
+        if not pages_by_key(rows):
+            return positions(rows, step, key_range)
+        if key_range == EVERYTHING:
+            return first_keys(rows, self.key, step, self._few_keys)
+        return first_keys(in_range(rows, self.key, key_range), self.key, step)
 
     def count(self, key_range: KeyRange) -> int:
         """Return how many rows a range has."""
@@ -166,8 +171,13 @@ class Reader(Generic[S]):
         """
         return None
 
-    def _read_keys(self, keys: QuerySet[Any]) -> list[Any]:
-        return list(keys)
+    def _few_keys(self, rows: QuerySet[Any]) -> list[Any]:
+        """Read what goes with the first keys too, and keep it if no row has another."""
+        with suppress(Exception) if self._beside_keys else nullcontext():
+            found = [*chain(*self.first.batches())] if self.first else []
+            self._few = found if len(found) <= CHUNK_ROWS else None
+            return [key for key, *_ in found]
+        return few_keys(rows, self.key).keys()  # Python cannot hold some dates
 
     def _written(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         return rows if self.has_excluded else without_excluded(rows)
@@ -247,9 +257,6 @@ def _declared(declared: Any) -> Getter:
 class ModelReader(_DeclaredReader[ModelSource]):
     """Reads the rows of a model by key range."""
 
-    #: The lastmods of all rows, if the first keys are those of all.
-    _lastmods: list[Any] | None = None
-
     @property
     def tracked_models(self) -> tuple[type[Model], ...]:  # type: ignore[override]
         return (self.source.model,) if self.source.model else ()
@@ -281,22 +288,17 @@ class ModelReader(_DeclaredReader[ModelSource]):
             return None
         is_moment = isinstance(field, DateTimeField)
         bound = as_stored(until) if is_moment else until.date()
-        if self._lastmods is not None:
-            dated = [it for it in self._lastmods if it is not None]
+        if self._few is not None:
+            dated = [it for _, it in self._few if it is not None]
             return max([it for it in dated if it <= bound], default=None)
         rows = narrowed(self._listed, Q((f"{field.name}__lte", bound)))
         [latest] = plain(rows).aggregate(Max(field.name)).values()
         return latest
 
-    def _read_keys(self, keys: QuerySet[Any]) -> list[Any]:
-        """Read the lastmods too, and keep them if no row has another."""
-        if (field := indexed_lastmod(self.source)) is not None:
-            with suppress(Exception):  # Python cannot hold some dates
-                rows = list(keys.values_list(self.key, field.name))
-                if len(rows) < (keys.query.high_mark or 0):
-                    self._lastmods = [lastmod for _, lastmod in rows]
-                return [key for key, _ in rows]
-        return list(keys)
+    @property
+    def _beside_keys(self) -> Collection[str]:  # type: ignore[override]
+        field = indexed_lastmod(self.source)
+        return [] if field is None else [field.name]
 
     def key_space(self) -> KeySpace:
         return KeySpace(self._listed.model, self.key, self._listed.db)
