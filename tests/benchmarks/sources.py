@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.contrib.sitemaps import GenericSitemap, Sitemap
@@ -42,7 +41,7 @@ def sized_source(rows: int, limit: int) -> DeclaredSource:
 def small_source(number: int) -> DeclaredSource:
     """Return the usual source with the rows of one of :data:`SMALL_SITEMAPS`."""
     source = DeclaredSource()
-    source.get_queryset = partial(_few, number)  # type: ignore[method-assign]
+    source.get_queryset = _few(number).all  # type: ignore[method-assign]
     return source
 
 
