@@ -27,6 +27,10 @@ from django_sitemaps_plus.sources import SitemapSource, surroundings
 _SAMPLE = 123_456_789
 
 
+#: The line by which a URLconf has the views of sitemaps.
+INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
+
+
 class NotIncludedError(ConfigurationError, NoReverseMatch):
     """The URLconf lacks our URLs, or has them inside the namespace of others."""
 
@@ -41,9 +45,8 @@ def _url_here(site: Site, name: str, *args: object) -> str:
         return site.origin + reverse(f"sitemaps_plus:{name}", args=args)
     except NoReverseMatch as error:
         raise NotIncludedError(
-            "The URLconf does not lead to the sitemaps. Put "
-            'path("", include("django_sitemaps_plus.urls")) into ROOT_URLCONF '
-            "itself, not into what another namespace includes."
+            f"The URLconf does not lead to the sitemaps. Put {INCLUDED} into "
+            "ROOT_URLCONF itself, not into what another namespace includes."
         ) from error
 
 

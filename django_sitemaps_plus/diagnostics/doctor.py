@@ -32,7 +32,7 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
-from django_sitemaps_plus.site_urls import index_url
+from django_sitemaps_plus.site_urls import INCLUDED, index_url
 from django_sitemaps_plus.storage import delete_object, is_intact, store_object
 from django_sitemaps_plus.storage.objects import list_objects, read_object
 from django_sitemaps_plus.tracking.schedule import STATUS_INTERVAL
@@ -40,7 +40,7 @@ from django_sitemaps_plus.tracking.schedule import STATUS_INTERVAL
 from .answers import look
 from .asking import response_of
 from .first_rows import look_at
-from .problems import INCLUDED, problems_of
+from .problems import problems_of
 from .status import SiteStatus, read_dashboard, section_status
 from .words import age_of, span
 

@@ -21,16 +21,13 @@ from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.models.workers import COMMANDS
 from django_sitemaps_plus.notifications.dispatch import SINCE, errors_in, fall_of
-from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.site_urls import INCLUDED, NotIncludedError, page_url
 from django_sitemaps_plus.sites import origin_setting
 
 from .answers import Answer
 from .requests import command_for, rebuilt
 from .status import LATE, EngineStatus, SectionStatus, SiteStatus
 from .words import age_of, at, shortened, span
-
-#: The line by which a URLconf has the views of sitemaps.
-INCLUDED = 'path("", include("django_sitemaps_plus.urls"))'
 
 #: Seconds between the last read of a feed and a change that make an engine late.
 UNREAD = 7 * 86_400
@@ -225,8 +222,9 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 since=section.fault_since,
             )
         elif (fault := section.live_fault) and fault.is_recent:
-            where = page_url(name, fault.number or 1, site)
-            shown = {"url": where, "fault": shortened(fault.words)}
+            shown = {"url": name, "fault": shortened(fault.words)}
+            with suppress(NotIncludedError):
+                shown["url"] = page_url(name, fault.number or 1, site)
             yield Problem(
                 id="section_unavailable",
                 subject=name,

@@ -117,7 +117,8 @@ def live_index(number: int, row: Page | None) -> Document | None:
                     with noted(section, 0, faults) as met:
                         plan = live_plan(section)
                         if plan and not plan.ranges:
-                            met.append(_TOO_LARGE % section.name)
+                            words = _TOO_LARGE % section.name
+                            met.append(f"{words}. {remedy_of_size(section)}")
                     pages = len(plan.ranges) if plan else 0
                     lastmod = _lastmod(section) if pages == 1 else ""
                     listed[name] = [(name, n + 1, lastmod) for n in range(pages)]

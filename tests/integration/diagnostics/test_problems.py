@@ -18,10 +18,10 @@ from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.test import Client
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from django_sitemaps_plus import Entry, ModelSource, Source
+from django_sitemaps_plus import Entry, ModelSource, Source, site_urls
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.checks.settings import check_sites
@@ -672,6 +672,13 @@ class TestLivePages:
         for page in shown():
             assert "error for https://example.com/sitemap-products-" in page
 
+    def test_a_project_with_views_of_its_own_is_told_too(self, get):
+        """Its URLconf has no URL of the page, so the section is named."""
+        get(on_error="raise", priority=fail_row)
+        with mock.patch.object(site_urls, "reverse", side_effect=NoReverseMatch):
+            [problem] = problems_of(*read_dashboard(get_sites()))
+        assert "error for products: " in problem.message
+
     def test_a_look_finds_it_for_all_processes(self, get, client):
         """Nobody has requested the page, and the others have caches of their own."""
         get(priority=fail_row, on_error="raise")
@@ -734,6 +741,9 @@ class TestLivePages:
         assert client.get("/sitemap.xml").status_code == 200
         assert client.get("/sitemap-products-1.xml").status_code == 404
         assert status_ids() == health_ids() == {"section_unavailable"}
+        [problem] = problems_of(*read_dashboard(get_sites()))
+        is_large = "manage.py build_sitemaps products" in problem.message
+        assert is_large is (which == "too large")
         since = live_faults(get_site())["products"].since
         client.get("/sitemap-products-1.xml")
         assert "section products" in crosses()
