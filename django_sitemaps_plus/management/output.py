@@ -107,7 +107,10 @@ def one_a_kind(problems: Iterable[str], *, by_subject: bool = False) -> list[str
     lines = []
     for alike_ones in kinds.values():
         [[first, *others], *_others] = alike_ones.values()
-        if len(alike_ones) > 1:
+        numbers = {_numbers(it[0].partition(": ")[2]) for it in alike_ones.values()}
+        if len(numbers) > 1:  # those of the first are not those of the others
+            first += f" (more like it: {first_of([*alike_ones][1:])})"
+        elif len(alike_ones) > 1:
             subject, _, said = first.partition(": ")
             first = f"{first_of([*alike_ones])}: {_unnamed(said, subject)}"
         elif others:
@@ -120,6 +123,13 @@ def first_of(names: Sequence[str]) -> str:
     """Return the first of many names, and how many more there are."""
     more = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _numbers(words: str) -> tuple[str, ...]:
+    """Return the whole numbers in words, but for those in quotes and in addresses."""
+    return tuple(
+        re.findall(r"(?<!\S)\d[\d,]*(?=[.,;]?(?:\s|$))", re.sub("'.*?'", "", words))
+    )
 
 
 def _unnamed(words: str, subject: str) -> str:

@@ -24,6 +24,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.management.commands import sitemap_status
+from django_sitemaps_plus.management.output import one_a_kind
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Change, Hold, Page, Section
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
 from tests.support.faults import fail_queries
@@ -46,6 +47,15 @@ CLEAR = "\x1b[2J\x1b[H"
 def shown(run: Any) -> Callable[..., str]:
     """Return what gives what the command writes."""
     return partial(run, "sitemap_status")
+
+
+def test_a_number_is_not_given_to_others():
+    """Problems that differ by numbers are one line, which says whose they are."""
+    words = "{}: Files that are missing: {}. Run manage.py build_sitemaps {}."
+    [line] = one_a_kind([words.format(it, ord(it), it) for it in "abc"])
+    assert line == f"{words.format('a', 97, 'a')} (more like it: b, c)"
+    [line] = one_a_kind([words.format(it, 2, it) for it in "abc"])
+    assert line == words.format("a, b, c", 2, "NAME")
 
 
 def test_help_says_what_the_columns_mean():
