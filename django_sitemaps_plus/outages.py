@@ -7,7 +7,7 @@ from logging import Logger
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, Error, InterfaceError, OperationalError
+from django.db import Error, InterfaceError, OperationalError, ProgrammingError
 
 from .core.xml import printable
 from .exceptions import SitemapsPlusError
@@ -52,7 +52,8 @@ def in_one_line(error: BaseException) -> str:
     text = printable(text.partition("\n")[0]).rstrip(".")
     cause = error if isinstance(error, Error) else error.__cause__
     is_ours = text.endswith(_MIGRATE)  # an error of ours has said it of its cause
-    if isinstance(cause, DatabaseError) and not is_outage(cause) and not is_ours:
+    may_lack = isinstance(cause, (ProgrammingError, OperationalError))
+    if cause and may_lack and not is_outage(cause) and not is_ours:
         text += f". {_MIGRATE}"
     return text
 
