@@ -63,4 +63,5 @@ class Command(SiteCommand):
         ]
         self.stdout.write("\n".join(lines))
         if not answer.is_listed:
-            raise CommandError(f"{answer.url} is not listed.")
+            known = "is not listed" if answer.is_whole else "may be listed or not"
+            raise CommandError(f"{answer.url} {known}.")

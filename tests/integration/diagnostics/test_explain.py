@@ -827,6 +827,14 @@ class TestCommand:
         assert f"Listed instead: {ORIGIN}/products/product-00001/ is on" in out
         assert "Its URL is" not in out
 
+    def test_what_could_not_be_read_is_not_said_to_be_missing(self, sections, products):
+        def fail(self: Any) -> Any:
+            raise ValueError("no")
+
+        sections.register("products", model_source(Product, get_queryset=fail))
+        with pytest.raises(CommandError, match=f"^{URL} may be listed or not\\.$"):
+            call_command("explain_url", URL)
+
     def test_what_is_still_listed_is_out_of_date(self, sections, products, shown):
         sections.register("products", Published)
         build_fully()
