@@ -62,6 +62,7 @@ class Command(SiteCommand):
         entry = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", entries[code])
         self.stdout.write(f"sitemaps_plus.{code}\n\n{entry.strip()}")
 
+    @output.shown_once(is_reported=True)
     @no_translations
     def handle_site(
         self, *, online: bool, json: bool, verbosity: int, **options: Any

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import logging
+import sys
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -480,6 +483,17 @@ class TestCommand:
         call_command("sitemap_doctor", stdout=out)
         out.seek(0)
         assert "ok migrations: all are applied\n" in out.read()
+
+    def test_a_row_left_out_is_a_finding_and_no_line_of_a_log(self, sections, capsys):
+        sections.register("others", limited(10, location=lambda *_: 1 / 0))
+        root, console = logging.getLogger(), logging.StreamHandler(sys.stderr)
+        root.addHandler(console)
+        with suppress(CommandError):
+            call_command("sitemap_doctor")
+        root.removeHandler(console)
+        printed = capsys.readouterr()
+        assert "ZeroDivisionError" in printed.out
+        assert "ZeroDivisionError" not in printed.err
 
     def test_json_has_all_of_it(self, run):
         first, *_ = json.loads(run("sitemap_doctor", "--json"))
