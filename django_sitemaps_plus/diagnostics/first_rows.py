@@ -64,7 +64,7 @@ def look_at(status: SectionStatus, site: Site) -> tuple[bool | None, str, Doubts
             if "title" in given:  # only the site map for people shows it
                 titled = section.reader
                 titled.max_entries, titled.titles_in = MAX_ENTRIES, get_language()
-                given |= _noting(titled)
+                given["title"] = _noting(titled)["title"]
                 next(iter(titled.chunks(EVERYTHING, Tally("", logs=False))), "")
             doubts |= _doubts(section.source, given)
         has_page = not status.live or live_page(section.name, 1, None) is not None

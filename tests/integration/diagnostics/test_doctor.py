@@ -561,6 +561,10 @@ class Dated(Listed):
         (Views, ["lastmod()"]),
         (limited(2, title=lambda it, row: None), ["title()"]),
         (limited(2, title=lambda it, row: row.slug), []),
+        (
+            limited(2, lastmod=lambda it, row: None, title=lambda it, row: None),
+            ["lastmod()", "title()"],
+        ),
         (limited(2, lastmod=lambda it, row: timezone.now()), ["lastmod()"]),
         (limited(2, lastmod=lambda it, row: row.updated_at), []),
         (Dated, ["lastmod()"]),
