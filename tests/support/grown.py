@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import connection
 
 from django_sitemaps_plus.building.store import BuiltPage, Result
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.base import atomic
 
@@ -47,10 +48,17 @@ def grow(section: Section, n_pages: int) -> None:
             f"WHERE section_id = {section.pk} AND number = 1"
         )
         Section.objects.filter(pk=section.pk).update(next_number=n_pages + 1)
-        position = pages.order_by("-index_position")[0].index_position
-        index = Section.objects.filter(site=section.site, name=INDEX)
-        index.update(next_number=position + 1)
         Section.objects.recount(section.pk)
+        total = 1 + pages.order_by("-index_position")[0].index_position
+        index = Section.objects.get(site=section.site, name=INDEX)
+        Section.objects.filter(pk=index.pk).update(next_number=total)
+        # As many files of the index as list so many pages.
+        known = set(index.pages.values_list("number", flat=True))
+        row = index.pages.get(number=0)
+        needed = range(2, -(-total // get_settings().max_sitemaps) + 1)
+        for number in sorted({*needed} - known):
+            row.pk, row.number = None, number
+            row.save(force_insert=True)
 
 
 def as_built(page: Page) -> Result:
