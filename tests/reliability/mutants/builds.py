@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -158,13 +157,13 @@ def changes_deleted_by_range(delete_changes, changes):
 
 
 @mutant(
-    "tracking.databases:savepoint",
+    "tracking.databases:execute_apart",
     "tests/integration/tracking/test_saves.py::test_the_transaction_of_a_save_goes_on",
     database="postgresql",
 )
-def no_savepoint(savepoint, alias):
+def no_savepoint(execute_apart, cursor, sql, values):
     """A change is recorded without a savepoint in the user's transaction."""
-    return nullcontext()
+    cursor.execute(sql, values)
 
 
 @mutant(
