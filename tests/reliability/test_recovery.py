@@ -7,11 +7,9 @@ meanwhile is to be published, and the engine to be told of it.
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import pytest
@@ -37,12 +35,12 @@ from tests.support.web import WebClient
 
 from .tools.outage import (
     KEYS,
-    PAUSE_SECONDS,
     Builders,
     Crawler,
     Saver,
     SmallPages,
     build_for_ever,
+    repeating,
 )
 from .tools.processes import running, serving
 from .tools.public import unlike_pages
@@ -251,27 +249,6 @@ def wait_for_more(count: Callable[[], tuple[int, ...]], what: str) -> None:
     """Return when each of several numbers has grown."""
     before = count()
     wait_until(lambda: all(map(int.__lt__, before, count())), what)
-
-
-@contextmanager
-def repeating(turn: Callable[[], object]) -> Iterator[None]:
-    """Do something over and over in a thread for the time of a ``with`` block."""
-    is_over = threading.Event()
-
-    def work() -> None:
-        try:
-            while not is_over.wait(PAUSE_SECONDS):
-                turn()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(work)
-        try:
-            yield
-        finally:
-            is_over.set()
-        future.result()
 
 
 @pytest.fixture

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
-from django.db import Error, close_old_connections, transaction
+from django.db import Error, close_old_connections, connections, transaction
 
 from django_sitemaps_plus.exceptions import BuildError
 from tests.support.builds import build_and_relay
@@ -111,6 +115,27 @@ class Crawler:
         keys = sorted([int(url.strip("/").rpartition("-")[2]) for url in listed])
         found = [] if keys == list(KEYS) else [f"{len(keys)} URLs, not {len(KEYS)}"]
         return [*found, *wrong_documents(documents)]
+
+
+@contextmanager
+def repeating(turn: Callable[[], object]) -> Iterator[None]:
+    """Do something over and over in a thread for the time of a ``with`` block."""
+    is_over = threading.Event()
+
+    def work() -> None:
+        try:
+            while not is_over.wait(PAUSE_SECONDS):
+                turn()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            yield
+        finally:
+            is_over.set()
+        future.result()
 
 
 class Builders:

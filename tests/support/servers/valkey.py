@@ -37,7 +37,7 @@ def start_valkey() -> Iterator[Valkey]:
         pytest.skip("there is no valkey-server and no redis-server")
     with place("valkey") as (port, directory):
         command = [program, "--port", str(port), "--bind", HOST, "--save", ""]
-        command += ["--dir", str(directory)]
+        command += ["--dir", str(directory), "--protected-mode", "no"]
         server = Valkey(command, directory=directory, port=port)
         server.url = server.url_of(0)
         with server.started():
