@@ -38,7 +38,7 @@ def worst(problems: Sequence[Problem], *ids: str) -> tuple[str, str] | None:
     if not found:
         return None
     first = min(found, key=lambda it: it.level != "error")
-    words = f"{first.subject}: {first.message}"
+    words = f"{shortened(first.subject)}: {first.message}"
     if len(found) > 1:
         more = _("and %s more") % floatformat(len(found) - 1, "g")
         words = f"{words} ({more})"

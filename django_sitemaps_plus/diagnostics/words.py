@@ -22,7 +22,7 @@ def at(moment: datetime) -> str:
 def shortened(words: str, most: int = MAX_WORDS) -> str:
     """Return words as far as they are shown, in a direction of their own."""
     words = words if len(words) <= most else f"{words[: most - 1]}…"
-    return f"\u2068{words}\u2069" if get_language_bidi() else words
+    return f"\u2068{words}\u2069" if words and get_language_bidi() else words
 
 
 def span(seconds: float) -> str:

@@ -19,6 +19,7 @@ from django_sitemaps_plus import tasks
 from django_sitemaps_plus.building.guard import BAD, FALLEN, WAITING
 from django_sitemaps_plus.diagnostics.explain import explain_object
 from django_sitemaps_plus.diagnostics.requests import exclude
+from django_sitemaps_plus.diagnostics.words import shortened
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
@@ -153,6 +154,14 @@ def test_hebrew_is_read_from_right_to_left(show, section):
     assert (page.get("lang"), page.get("dir")) == ("he", "rtl")
     assert page.xpath("//nav[@class='sitemaps-tabs']//a/text()")[0] == "סקירה"
     assert page.xpath("//*[@class='sitemaps-error']/bdi[contains(., 'it broke')]")
+    named = "starts-with(., '\u2068products\u2069: ')"
+    assert page.xpath(f"//*[contains(@class, 'sitemaps-verdict ')]//bdi[{named}]")
+
+
+def test_no_words_are_none_in_hebrew():
+    """Else an object without a reason would have a line of its own."""
+    with translation.override("he"):
+        assert shortened("") == ""
 
 
 @pytest.mark.parametrize(
