@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from functools import partial, reduce
@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.models import Delivery, Section, UrlChanges
+from django_sitemaps_plus.models import Delivery, EngineHost, Section, UrlChanges
 from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -30,7 +30,7 @@ from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.schedule import is_due
 
 from .requests import command_for, has_workers
-from .words import shortened
+from .words import at, shortened
 
 #: Values of a list that are named.
 MAX_VALUES = 5
@@ -303,21 +303,24 @@ def answers_of_engines(url: str, site: Site, *, is_gone: bool) -> dict[str, str]
     """
     takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
     words = _("not submitted yet (a first build is not announced)")
-    accepted = _("accepted at %s UTC")
+    accepted = _("accepted at %s")
     if is_gone:
         words = _("not submitted, since it is not listed")
-        accepted = _("its last submission was accepted at %s UTC")
+        accepted = _("its last submission was accepted at %s")
     found = dict.fromkeys(takers, words)
+    stopped = EngineHost.objects.filter(site=site.name).exclude(parked_reason="")
+    stopped_at = {*stopped.values_list("engine", "host")}
     for delivery in Delivery.objects.filter(site=site.name, wanted__gt=0).to([url]):
-        if delivery.state == Delivery.State.SENT:
-            words = accepted % f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
+        if delivery.sent_at and delivery.state == Delivery.State.SENT:
+            words = accepted % at(delivery.sent_at)
         elif delivery.state == Delivery.State.DEAD:
             words = _("rejected: %s") % delivery.error
         else:
-            at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
-            words = _("next submission at %s UTC") % at
+            words = _("next submission at %s") % at(delivery.not_before)
             if delivery.not_before <= timezone.now():
                 words = _("waits to be submitted")
+            if (delivery.engine, delivery.host) in stopped_at:
+                words = _("waits until the engine is resumed")
             if delivery.error:
                 words = f"{words}: {delivery.error}"
         found[delivery.engine] = words
@@ -379,3 +382,12 @@ def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
         return words if has_workers() else f"{words}: {command}"
     command = command_for("build_sitemaps", site, name, "--full")
     return _("nobody has recorded that it changed: run %s") % command
+
+
+def removal_of(url: str, section: str, changes: Iterable[Any]) -> list[str]:
+    """Say when a section lost a URL, by its changes, the newest first; [] if not."""
+    for it in [it for it in changes if it["url"] == url][:1]:
+        if it["kind"] == "removed":
+            words = _("It was removed from section %(section)r: %(at)s.")
+            return [words % {"section": section, "at": at(it["at"])}]
+    return []

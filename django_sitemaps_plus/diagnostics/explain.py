@@ -42,8 +42,10 @@ from .conditions import (
     plainly,
     read_changes,
     reasons_of,
+    removal_of,
     sees_all,
 )
+from .words import at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,12 +272,11 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
         with override(viewer.language), timezone.override(viewer.zone):
             reasons = []
             for excluded in Exclusion.objects.of_row(row):
-                words = _("excluded since %(at)s UTC")
+                words = _("excluded since %(at)s")
                 if excluded.by:
-                    words = _("excluded by %(by)s since %(at)s UTC")
-                words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
-                note = excluded.note
-                reasons.append(f"{words}: {note}" if note else words)
+                    words = _("excluded by %(by)s since %(at)s")
+                words %= {"by": excluded.by, "at": at(excluded.at)}
+                reasons.append(f"{words}: {excluded.note}" if excluded.note else words)
             reasons += dict.fromkeys(reasons_of(conditions, row, viewer.shown, rows))
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not lines and (whole := _of_all_rows(section)):
@@ -312,8 +313,8 @@ def _search(
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
     urls = {entry_lines.head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
-    changes = reversed(read_changes(section.name, section.site) if urls else ())
-    added = {it["url"]: it["at"] for it in changes if it["kind"] == "added"}
+    changes = read_changes(section.name, section.site) if urls else []
+    added = {it["url"]: it["at"] for it in changes[::-1] if it["kind"] == "added"}
     for page, document in _documents(section, leads, is_whole=bool(forms)):
         if monotonic() >= viewer.until:
             found.is_whole = False
@@ -350,6 +351,7 @@ def _search(
         found.is_whole = False
         words = _("Only %(count)s pages of section %(section)r were searched.")
         found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
+    found.notes += removal_of(found.url, section.name, [] if listed else changes)
     rightful = [lead.urls for lead in leads.values() if not lead.reasons]
     stale = listed.difference(*rightful) if len(rightful) < len(leads) else ()
     for key, lead in leads.items():
@@ -384,8 +386,7 @@ def _documents(
                 document = read_document(page.object)
             yield page, document
         return
-    plan = live_plan(section)
-    ranges = plan.ranges if plan else []
+    ranges = plan.ranges if (plan := live_plan(section)) else []
     numbers: Iterable[int] = range(min(len(ranges), MAX_PAGES))
     if space is not None and ranges:
         numbers = sorted({*owners(space, [it.low for it in ranges], keys)})

@@ -449,6 +449,14 @@ def test_it_can_be_submitted_again(client, editor, configure):
 
 
 @pytest.mark.usefixtures("listed")
+def test_one_that_nobody_has_recorded_stays_for_now(client, editor):
+    Product.objects.filter(slug="product-00003").update(published=False)
+    found = ask(client, URL)
+    assert "Listed for now" in found
+    assert "Why section products will not list it any longer" in found
+
+
+@pytest.mark.usefixtures("listed")
 def test_one_that_is_not(client, editor):
     """With the reason in words, and a link to nothing."""
     Product.objects.filter(slug="product-00003").update(published=False)
@@ -556,7 +564,9 @@ class TestRightsToReasons:
         user("view_dashboard", "view_product")
         monkeypatch.setattr(ObjectAdmin, "fields", ["published"], raising=False)
         found = ask(client, URL)
-        assert "not list it: a value of it cannot be listed (ValueError)" in found
+        assert (
+            "list it any longer: a value of it cannot be listed (ValueError)" in found
+        )
         monkeypatch.setattr(ObjectAdmin, "fields", None)
         assert "no place for confidential (ValueError)" in ask(client, URL)
 

@@ -26,9 +26,11 @@ from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.models import (
     Change,
     Delivery,
+    EngineHost,
     Exclusion,
     Page,
     Section,
+    UrlChanges,
     Worker,
 )
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -304,14 +306,14 @@ class TestObjects:
         exclude(products[3], by="ada", note="sold out")
         found = explain_object(products[3], get_site())
         [reason] = found.rows[0].reasons
-        assert re.fullmatch(r"excluded by ada since 20\S+ \S+ UTC: sold out", reason)
+        assert re.fullmatch(r"excluded by ada since 20\S+ \S+ [A-Z]+: sold out", reason)
         assert found.is_listed  # until the next build
         build_and_relay()
         found = explain_object(products[3], get_site())
         assert (found.url, found.is_listed) == (URL, False)
         Exclusion.objects.update(by="", note="")
         [reason] = reasons()
-        assert re.fullmatch(r"excluded since 20\S+ \S+ UTC", reason)
+        assert re.fullmatch(r"excluded since 20\S+ \S+ [A-Z]+", reason)
         Product.objects.update(published=False)
         found = explain_object(products[3], get_site())
         assert len(found.rows[0].reasons) == 2
@@ -737,6 +739,21 @@ def test_a_url_of_no_row_says_where_it_leads(sections, products, url, note):
     assert note in found.notes[0]
 
 
+@pytest.mark.parametrize("kind", ["removed", "updated"])
+def test_one_that_was_removed_says_when(sections, kind):
+    """Also where another section cannot be read, which says nothing of it."""
+    sections.register("products", limited(6))
+    build_fully()
+    moments = {"added": "2026-01-01T09:00:00+00:00", kind: "2026-01-02T09:00:00+00:00"}
+    latest = [{"url": URL, "kind": it, "at": moments[it]} for it in (kind, "added")]
+    row = Section.objects.get(name="products")
+    UrlChanges.objects.create(section=row, latest=latest)
+    is_told = any(
+        "removed from section 'products': 2026-01-02" in it for it in explained().notes
+    )
+    assert is_told is (kind == "removed")
+
+
 @pytest.mark.database
 def test_engines_have_what_they_answered(sections, products, configure):
     """Each by its last answer; engines that take feeds are left out."""
@@ -761,9 +778,12 @@ def test_engines_have_what_they_answered(sections, products, configure):
         == "not submitted yet (a first build is not announced)"
     )
     assert found["waits"].startswith("next submission at 20")
-    assert found["fails"].endswith(" UTC: it is down")
+    assert found["fails"].endswith(": it is down")
     assert found["accepts"].startswith("accepted at 20")
     assert found["rejects"] == "rejected: bad"
+    key = {"site": "default", "engine": "waits", "host": rows["waits"].host}
+    EngineHost.objects.create(**key, parked_reason="no key")
+    assert explained().engines["waits"] == "waits until the engine is resumed"
     sections.unregister("products")
     found = explained().engines
     assert found["new"] == "not submitted, since it is not listed"
