@@ -189,7 +189,8 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
         value = getattr(asked, name, False)
         is_odd = isinstance(value, str) or (callable(value) and not is_contrib)
         if is_odd or (name == "live" and not isinstance(value, bool)):
-            yield error(37, f"{name} is {value!r}.", f"Write {name} = True, or False.")
+            hint = f"Write {name} = True, or False."
+            yield _no_value(source, f"{name} is {value!r}.", hint)
     if isinstance(source, DeclaredSource | SitemapSource):
         yield from declared(_constants(source))
     else:
@@ -199,6 +200,13 @@ def check_values(source: Source) -> Generator[CheckMessage, None, bool]:
                 hint = suggest(str(kind), kinds, f"Choose from {', '.join(kinds)}.")
                 yield error(37, f"extensions has {kind!r}, which is none.", hint)
     return True
+
+
+def _no_value(source: Source, message: str, hint: str) -> CheckMessage:
+    """Return the fault of a constant; contrib's views work with any."""
+    if isinstance(source, SitemapSource):
+        return warning(60, message, hint)
+    return error(37, message, hint)
 
 
 def _constants(source: DeclaredSource | SitemapSource) -> Faults:
@@ -223,7 +231,7 @@ def _constants(source: DeclaredSource | SitemapSource) -> Faults:
             if not isinstance(fault, Error | DoubtError):
                 words = str(fault).removeprefix(f"{name} ")
                 message = f"{name} cannot be written: {words}."
-                yield error(37, message, instead(source, name, value))
+                yield _no_value(source, message, instead(source, name, value))
     title = source.title
     is_text = title is None or isinstance(title, str | Promise)
     if not (is_text or is_expression(title) or is_method(title)):

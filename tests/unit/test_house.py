@@ -124,9 +124,9 @@ def test_it_is_as_fast_as_its_text_is_short(name):
     pattern = FOUND[name]
     for text in pumps(pattern):
         for match in (pattern.match, pattern.fullmatch, pattern.search):
-            began = time.perf_counter()
+            began = time.thread_time()
             match(text)  # type: ignore[arg-type] # of its type
-            seconds = time.perf_counter() - began
+            seconds = time.thread_time() - began
             assert seconds < HANG, f"{match.__name__} of {text[:20]!r}: {seconds:.1f} s"
 
 

@@ -946,14 +946,14 @@ class TestTrees:
     [
         ("limit", True, ["E011"]),
         ("limit", "500", []),
-        ("priority", 5, ["E037"]),
+        ("priority", 5, ["W060"]),
         ("priority", 0.8, []),
         ("priority", property(lambda self: 5), []),
-        ("changefreq", "dayly", ["E037"]),
+        ("changefreq", "dayly", ["W060"]),
         ("changefreq", lambda self, item: "dayly", []),
-        ("lastmod", "updated_at", ["E037"]),
+        ("lastmod", "updated_at", ["W060"]),
         ("lastmod", datetime(2020, 1, 1), []),  # noqa: DTZ001 - as contrib takes it
-        ("i18n", "no", ["E037"]),
+        ("i18n", "no", ["W060"]),
         ("alternates", lambda self, item: [], []),
     ],
 )
