@@ -45,10 +45,6 @@ CUTS = 20
 #: Seconds by which the clocks of the workers are ahead of the database's.
 CLOCKS = (600, -600)
 
-#: Seconds after which others hang that should build what a host had claimed: ten times
-#: lease and sweep, which busy machines come on top of.
-MAX_SECONDS = 30.0
-
 #: As the documentation has them, for a lease of 2 s: each side of a connection notices
 #: that the other is gone.
 OPTIONS = {
@@ -98,7 +94,7 @@ class Site:
             return condition()
 
         try:
-            wait_until(holds, str(condition), MAX_SECONDS)
+            wait_until(holds, str(condition))
         except AssertionError as error:
             for host, worker in self.workers.items():
                 error.add_note(f"{host.name}: {worker.printed()[-5_000:]}")
