@@ -149,10 +149,10 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
     elif answer.status == 400:
         remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(answer.url).hostname
     elif answer.leads_to:
-        remedy = _("Correct %(setting)s: it leads to %(url)s") % {
-            "setting": origin_setting(site),
-            "url": shortened(answer.leads_to),
-        }
+        to = {"setting": origin_setting(site), "url": shortened(answer.leads_to)}
+        remedy = _("Correct %(setting)s: it leads to %(url)s") % to
+        if answer.leads_to.startswith("/"):  # on the same host
+            remedy = _("Answer it without a login or prefix: it leads to %(url)s") % to
     elif answer.status in (200, 404):
         remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
     if answer.status == 200:

@@ -215,7 +215,12 @@ class TestLooks:
             (
                 lambda _: HttpResponseRedirect("https://www.example.com/sitemap.xml"),
                 "answers 302",
-                "it leads to https://www.example.com/",
+                "Correct SITEMAPS_PLUS['BASE_URL']: it leads to https://www.example.com/",
+            ),
+            (
+                lambda _: HttpResponseRedirect("/login/?next=/sitemap.xml"),
+                "answers 302",
+                "without a login or prefix: it leads to /login/",
             ),
             (lambda _: HttpResponse(status=503), "answers 503", "Fix the error"),
             (
