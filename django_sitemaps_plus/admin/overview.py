@@ -215,8 +215,9 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     if found := verdicts.worst(problems, "origin_", "index_unavailable", "index_empty"):
         return found
-    if (answer := status.answer) is None:
-        return "unknown", _("Django was not asked for the sitemap yet")
+    if not (answer := status.answer) or not answer.url:  # no URL of ours
+        words = _("Django was not asked for the sitemap yet")
+        return "unknown", shortened(answer.said) if answer else words
     words = _("%(status)s, %(size)s in %(seconds)s s, asked %(age)s")
     shown = {
         "status": answer.status or _("no answer"),

@@ -621,6 +621,13 @@ class TestLiveSections:
             assert words in page
         assert verdicts()["Up to date"][0] == "error"
 
+    def test_a_urlconf_that_lacks_it_is_named(self):
+        """The project may call our views by its own, so it is not known."""
+        with mock.patch.object(site_urls, "reverse", side_effect=NoReverseMatch):
+            look(get_site())
+        state, words = verdicts()["Django answers"]
+        assert (state, "URLconf" in words) == ("unknown", True)
+
     def test_what_it_leaves_out_is_not_known(self, sections):
         assert "Every row that can be listed is listed" in shown()[0]
         sections.register("news", limited(10))
