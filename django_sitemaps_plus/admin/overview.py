@@ -135,36 +135,33 @@ def first_steps(
     """Return what a site needs of which nothing is built, and whether it has it."""
     names = ", ".join([it.section for it in status.sections])
     engines = ", ".join([it.engine for it in status.engines])
-    has_report = any([it.feedback for it in status.engines])
     line = _("See that it has the line: %s") % f"Sitemap: {links[0]}"
     is_named = status.answer.is_named if status.answer and status.is_known else None
+    named = "unknown" if is_named is None else "error"
+    has_report = any([it.feedback for it in status.engines])
     register = _("Register a source in a module named sitemaps.")
     engine = _("Set %s, or leave it: crawlers find sitemaps by robots.txt too.")
     with in_force(status.site):
         engine %= setting_name("ENGINES")
     submit = _("Submit the address of the sitemap there: %s") % links[0]
-    seen = ", ".join([it.kind for it in status.workers if it.is_there])
-    if seen:
+    if seen := ", ".join([it.kind for it in status.workers if it.is_there]):
         seen = _("Workers that were seen: %s") % seen
     elif status.last_build_at:
         seen = _("A build looked for changes: %s") % age(status.last_build_at)
-    build = _("What is served live needs none. To build, run run_sitemaps, or cron.")
+    build = how = _(
+        "What is served live needs none. To build, run run_sitemaps, or cron."
+    )
     with suppress(ConfigurationError):
         if get_executor().is_listening:
             build = _("None was seen: start a worker, then “Ask the workers” below.")
     live = _("All is served live, which is enough for a small site.")
-    has_failed = any(it.live_fault for it in status.sections)
-    is_served = names and answers[0] == "ok" and not has_failed
+    is_served = names and answers[0] == "ok"
+    is_served = is_served and not any(it.live_fault for it in status.sections)
     steps = (  # each with its words if it is done, else its state and words
-        (_("Builds"), is_served and live, "unknown", live),
+        (_("Builds"), is_served and live, "unknown", how),
         (_("Sections"), names, "error", register),
         (_("Cron or workers"), seen, "unknown", build),
-        (
-            "robots.txt",
-            is_named and _("It names the sitemap."),
-            "unknown" if is_named is None else "error",
-            line,
-        ),
+        ("robots.txt", is_named and _("It names the sitemap."), named, line),
         (_("Search engines"), engines, "warning", engine),
         ("Google Search Console", has_report and " ", "unknown", submit),
     )

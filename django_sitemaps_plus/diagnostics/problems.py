@@ -313,7 +313,7 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
 def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
     published = [it.published_at for it in status.sections if it.published_at]
     errors, unread, fewer = list[Item](), list[Item](), list[Item]()
-    moments = list[datetime]()  # since when it has told of errors or of fewer
+    moments, is_halved = list[datetime](), False  # since when of errors or of fewer
     for feed, said in engine.feedback.items():
         if not isinstance(said, dict):  # an engine of the project may report anything
             continue
@@ -321,6 +321,7 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
             errors.append(Item(name=feed, words=f"{number:,}"))
         if fall := fall_of(said):
             fewer.append(Item(name=feed, words="{:.0%} → {:.0%}".format(*fall)))
+            is_halved |= fall[1] < fall[0] / 2
         with suppress(KeyError, TypeError, ValueError):
             moments.append(parse_w3c(said[SINCE]))
         with suppress(TypeError, ValueError):  # not a moment, or nothing is published
@@ -328,18 +329,19 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
             age = (datetime.now(UTC) - read_at).total_seconds()
             if age - age_of(max(published)) > UNREAD:
                 unread.append(Item(name=feed, words=f"{read_at:%Y-%m-%d}"))
+    less = _("It has indexed fewer URLs than before: %s")
     late = _("It read last a week or more before the newest change: %s")
     kinds = (
-        ("engine_feedback", errors, _("Errors that it reports: %s")),
-        ("engine_unread", unread, late),
-        ("engine_indexed", fewer, _("It has indexed fewer URLs than before: %s")),
+        ("engine_feedback", True, errors, _("Errors that it reports: %s")),
+        ("engine_unread", False, unread, late),
+        ("engine_indexed", is_halved, fewer, less),
     )
-    for id_, items, message in kinds:
+    for id_, is_error, items, message in kinds:
         if items:
             listed = "; ".join([f"{it.name}: {it.words}" for it in items])
             yield Problem(
                 id=id_,
-                level="error" if items is errors else "warning",
+                level="error" if is_error else "warning",
                 subject=engine.engine,
                 message=message % shortened(listed),
                 remedy=_(

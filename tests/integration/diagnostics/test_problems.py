@@ -375,7 +375,7 @@ def test_it_is_bounded(sections, configure, django_assert_num_queries):
 
 
 TOKEN = "0123456789abcdefXYZ"
-WARNINGS = {"engine_unread", "engine_indexed", "audit_findings"}
+WARNINGS = {"engine_unread", "audit_findings"}
 TAKES_FEEDS = f"{RecordingEngine.__module__}.RecordingEngine"
 
 
@@ -910,6 +910,18 @@ class TestFeedback:
         assert [f"{feed}: " in it for it in words] == [bool(expected)]
         configure(NOTIFY=False)  # nobody asks it any more
         assert health_ids() == set()
+
+    @pytest.mark.parametrize(
+        ("indexed", "level"), [(79, "warning"), (44, "error"), (12, "error")]
+    )
+    def test_a_small_fall_is_a_warning(self, configure, indexed, level):
+        class_ = "tests.integration.notifications.engines.ConsoleEngine"
+        configure(ENGINES={"one": {"BACKEND": class_}}, NOTIFY=True)
+        said = {"indexed": indexed, "submitted": 100, "highest_share": 0.9}
+        sent = {"state": Delivery.State.SENT, "changed_at": timezone.now()}
+        deliver("https://example.com/a.xml", is_feed=True, feedback=said, **sent)
+        [problem] = problems_of(*read_dashboard(get_sites()))
+        assert (problem.id, problem.level) == ("engine_indexed", level)
 
     @pytest.mark.parametrize("kind", ["feedback", "indexed", "unread"])
     def test_since_it_began(self, configure, kind):
