@@ -262,7 +262,7 @@ class TestReference:
     [
         *("Publish at a time", "Deploy", "Staging, copies and restore", "Upgrade"),
         *("Something is wrong", "Do I need builds? Which worker?", "Leave", "Compare"),
-        *("How large it grows", "Tenants and schemas"),
+        *("How large it grows", "How far it goes", "Tenants and schemas"),
     ],
 )
 def test_the_index_links_what_people_look_for(title: str):
