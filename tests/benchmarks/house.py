@@ -26,15 +26,15 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 32_420,
-    "files": 200,
+    "lines of the package": 32_850,
+    "files": 201,
     "most files in a folder": 21,
     "lines of the longest file": 400,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 333,
+    "functions called once": 336,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 214,
+    "private functions used once": 217,
     "private functions used once, % of all functions": 11.9,
     "lines that are imports, %": 10.5,
     "star imports": 0,
@@ -43,10 +43,10 @@ LIMITS: dict[str, float] = {
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 404,
+    "functions that a build passes": 413,
     "files that a build passes": 68,
-    "lines of tests and support": 57_870,
-    "lines of programs of tests": 9_535,
+    "lines of tests and support": 58_750,
+    "lines of programs of tests": 10_650,
 }
 
 #: A limit can be lowered when its figure is below this share of it.
