@@ -331,9 +331,8 @@ def _search(
             continue
         # Without a URL, only a page that has left the row out is known not to list it.
         left_out = {it.get("key") for it in page.problems if isinstance(it, dict)}
-        if page.object and not all(
-            it.urls or it.key in left_out for it in leads.values()
-        ):
+        known = [it.urls or it.key in left_out for it in leads.values()]
+        if page.object and not forms and not all(known):
             found.is_whole = False
         for line in entry_lines.lines_of(urls, document) if urls else ():
             entry = Listing(
