@@ -12,7 +12,7 @@ MYSQL_STAMP := $(VENV)/.installed-mysql
 DEMO_STAMP := $(VENV)/.installed-demo
 # What the demo needs is there where everything is.
 DEMO := $(or $(wildcard $(STAMP)),$(DEMO_STAMP))
-PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check
+PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(PIP_ARGS)
 EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
 SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance tests/upgrade
 # By variable and not by -X dev, so that the workers of xdist have it too. Its checks of
