@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from django.db import Error, connections, router, transaction
+from django.db import connections, router, transaction
 
 from django_sitemaps_plus.models import Change, own_alias
 
@@ -68,31 +68,3 @@ def savepoint(alias: str) -> AbstractContextManager[Any]:
     if connections[alias].in_atomic_block:
         return transaction.atomic(using=alias)
     return nullcontext()
-
-
-def execute_apart(cursor: Any, sql: str, values: Sequence[Any]) -> None:
-    """Run a statement that leaves an open transaction as it was where it fails."""
-    connection = cursor.db
-    vendor, mark = connection.vendor, "sitemaps_plus"
-    is_bound = connection.settings_dict["OPTIONS"].get("server_side_binding")
-    if vendor not in ("postgresql", "sqlite") or is_bound:
-        with savepoint(connection.alias):
-            cursor.execute(sql, values)
-        return
-    is_inside = connection.in_atomic_block
-    if is_inside and vendor == "postgresql":
-        # One message: each by itself takes as long as the statement.
-        sql = f"SAVEPOINT {mark}; {sql}; RELEASE SAVEPOINT {mark}"
-    try:
-        cursor.execute(sql, values)
-    except Exception:
-        if is_inside:
-            # SQLite undoes the statement alone, or else the transaction.
-            is_whole = vendor == "sqlite" and connection.connection.in_transaction
-            with suppress(Error):
-                if vendor == "postgresql":
-                    undo = f"ROLLBACK TO SAVEPOINT {mark}; RELEASE SAVEPOINT {mark}"
-                    cursor.execute(undo)
-                    is_whole = True
-            connection.needs_rollback |= not is_whole
-        raise

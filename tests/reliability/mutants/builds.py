@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -157,13 +158,13 @@ def changes_deleted_by_range(delete_changes, changes):
 
 
 @mutant(
-    "tracking.databases:execute_apart",
+    "tracking.databases:savepoint",
     "tests/integration/tracking/test_saves.py::test_the_transaction_of_a_save_goes_on",
     database="postgresql",
 )
-def no_savepoint(execute_apart, cursor, sql, values):
+def no_savepoint(savepoint, alias):
     """A change is recorded without a savepoint in the user's transaction."""
-    cursor.execute(sql, values)
+    return nullcontext()
 
 
 @mutant(
