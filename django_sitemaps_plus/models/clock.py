@@ -36,11 +36,18 @@ class Now(functions.Now):
         return self.as_sql(compiler, connection, template=template, **context)
 
 
+# The SQL of Now, by database and what it is moved by.
+_now_sql: dict[tuple[str, int], str] = {}
+
+
 def now_sql(connection: Any) -> str:
     """Return the SQL of :class:`Now`, for a handwritten statement with parameters."""
-    now: Any = Now()
-    sql: str = getattr(now, f"as_{connection.vendor}", now.as_sql)(None, connection)[0]
-    return sql
+    key = connection.vendor, utc_offset(connection)
+    if key not in _now_sql:
+        now: Any = Now()
+        compiled = getattr(now, f"as_{connection.vendor}", now.as_sql)
+        _now_sql[key] = compiled(None, connection)[0]
+    return _now_sql[key]
 
 
 def utc_offset(connection: Any) -> int:
