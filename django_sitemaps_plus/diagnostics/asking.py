@@ -153,6 +153,7 @@ def _is_logged(record: logging.LogRecord) -> bool:
     return getattr(record, "action", "") == "changes_wait" or not _is_asking.get()
 
 
-# A bad answer is logged as an error, and may be mailed: here that is each minute.
-for _name in ("views.sitemaps", "serving.live"):
+# A bad answer is logged as an error, and may be mailed: here that is each minute. So
+# are rows that live pages leave out.
+for _name in ("views.sitemaps", "serving.live", "sources.lines"):
     logging.getLogger(f"django_sitemaps_plus.{_name}").addFilter(_is_logged)

@@ -375,6 +375,15 @@ class TestLooks:
         assert told == []
         assert loggers(caplog) == set()
 
+    def test_nobody_is_told_of_rows_that_live_pages_leave_out(self, sections, caplog):
+        bad = limited(10, location=lambda self, row: None if row.pk % 2 else "/a/")
+        sections.unregister("products")
+        sections.register("products", bad)
+        look()
+        assert loggers(caplog) == set()
+        Client().get("/sitemap-products-2.xml")
+        assert loggers(caplog) == {"django_sitemaps_plus.sources.lines"}
+
     def test_the_errors_of_others_are_told(self, project, settings, caplog, told):
         settings.ALLOWED_HOSTS = ["other.example"]
         assert look().status == 400
