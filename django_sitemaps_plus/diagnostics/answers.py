@@ -102,7 +102,7 @@ class Answer:
 
     @property
     def live_faults(self) -> dict[str, LiveFault]:
-        """What keeps pages from crawlers, by the names of sections."""
+        """Faults that keep pages from crawlers, by the names of sections."""
         moment, met = datetime.fromisoformat, self.faults if self.is_known else {}
         return {
             name: LiveFault(number, words, moment(since), self.looked_at)

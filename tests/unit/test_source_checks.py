@@ -958,7 +958,7 @@ class TestTrees:
     ],
 )
 def test_values_of_a_contrib_class(name, value, expected):
-    """Those that each entry would lack, or that do not mean what they say."""
+    """Each entry would lack them, or they do not mean what they say."""
     given = {"items": lambda self: Product.objects.all(), name: value}
     assert ids(attribute_messages(type("Checked", (Sitemap,), given))) == expected
 

@@ -29,7 +29,7 @@ from tests.support.testapp.models import Product
 
 _LIMIT = DeclaredSource.limit
 
-#: One row in so many is deleted, all over the table.
+#: Every such row is deleted, all over the table.
 _DELETED = 100
 
 _MOMENTS = {

@@ -539,7 +539,7 @@ class Views(ViewSource):
 
 
 class Dated(Listed):
-    """It says that each row has changed just now."""
+    """Each row would have changed just now."""
 
     def priority(self, item: Any) -> float:  # type: ignore[override]
         return 0.5
