@@ -69,8 +69,7 @@ def check_times(
                 return
     if not (source.starts or source.ends or source.max_age is not None):
         yield from _in_vain([*others, *map(_name, declared)])
-    yield from _taken_once(followed, again)
-    yield from _unindexed(followed, again)
+    yield from _followed(followed, again)
     is_filtered = followed or others or is_unknown
     if (source.starts or source.ends) and not is_filtered:
         yield warning(
@@ -102,9 +101,7 @@ def check_items(source: SitemapSource) -> Faults:
             others = items_of(source.make())
             if getattr(source.sample, "max_age", None) is None:
                 found += _in_vain(unfollowed(others, rows))
-            followed, again = moments(rows), moments(others)
-            found += _taken_once(followed, again)
-            found += _unindexed(followed, again)
+            found += _followed(moments(rows), moments(others))
     yield from found
 
 
@@ -119,14 +116,16 @@ def _in_vain(names: Iterable[str]) -> Faults:
         )
 
 
-def _taken_once(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
-    """Yield times of the clock that a query asked again has as the same objects.
+def _followed(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
+    """Yield what is wrong with times that builds follow, by the query asked again.
 
-    A constant that is written has no microseconds.
+    A time of the clock that is the same object was taken once. A constant that is
+    written has no microseconds.
     """
     kept = {it.key: it.values for it in again}
     for moment in followed:
-        for one, other in zip(moment.values, kept.get(moment.key, ()), strict=False):
+        values = kept.get(moment.key, [])
+        for one, other in zip(moment.values, values, strict=False):
             parts = getattr(one, "microsecond", 0)
             is_of_clock = isinstance(one, date) and is_present(one)
             if one is other and (is_of_clock or 0 < parts < 999_999):
@@ -136,12 +135,7 @@ def _taken_once(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
                     "once, such as when its module was imported.",
                     "Take the time in get_queryset() or items(), at each call.",
                 )
-
-
-def _unindexed(followed: Iterable[Moment], again: Iterable[Moment]) -> Faults:
-    kept = {it.key: it.values for it in again}
-    for moment in followed:
-        is_moving = moment.is_present or kept.get(moment.key) != moment.values
+        is_moving = moment.is_present or values != moment.values
         if is_moving and not moment.is_indexed:
             yield warning(
                 49,

@@ -16,7 +16,6 @@ from django.db import Error, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from django_sitemaps_plus import cache, sites
-from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.exceptions import (
@@ -201,15 +200,15 @@ def _storage(site: Site) -> Findings:
 
 
 def _files(site: Site) -> Findings:
-    """Read the first pages of each section, so that it is known what others deleted."""
+    """Read the first pages of each section, and note what others deleted.
+
+    The look at the index, which follows, has builds store them again.
+    """
     rows = Page.objects.active().filter(section__site=site.name).exclude(object="")
     first = rows.order_by("number", "section_id")[:MAX_FILES]
     lost = [page for page in first if not is_intact(page.object, page.gzip_hash)]
     for page in lost:
         note_damaged(page)
-    if lost and not cache.is_shared():
-        # Builds are other processes, which know nothing of a note.
-        mark_damaged(forgets=False)
     if first:
         text = f"{len(first)} of {rows.count():,} were read"
         if lost:

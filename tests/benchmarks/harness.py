@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
 #: Yields the subjects of one file, for so many rows, and cleans up after them.
 Setting = Callable[[int], Iterator["Subject"]]
 
@@ -128,6 +131,32 @@ def _figures(subject: Subject, measured: list[list[float]]) -> Iterator[Figure]:
 def _ratio(first: float, other: float) -> float:
     # A process may need no more memory than it had.
     return first / other if other else math.inf
+
+
+def its_queries(
+    title: str, name: str, action: Callable[[], object], *, most: int
+) -> Subject:
+    """Return the subject of how many queries of the database an action makes.
+
+    Args:
+        title: what is done.
+        name: what the table calls the action.
+        action: what is counted.
+        most: how many it may make.
+    """
+
+    def count() -> float:
+        with CaptureQueriesContext(connection) as queries:
+            action()
+        return len(queries)
+
+    return Subject(
+        title=f"{title}, its queries",
+        unit="queries",
+        rounds=1,
+        contenders=[Contender(name, count)],
+        targets=[Target(name, plus=most)],
+    )
 
 
 def timed(

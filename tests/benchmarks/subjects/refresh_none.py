@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
-
 from django_sitemaps_plus.building.build import build
 from tests.benchmarks.building import built
 from tests.benchmarks.changing import listening
-from tests.benchmarks.harness import Contender, Subject, Target, timed
+from tests.benchmarks.harness import Subject, Target, its_queries, timed
 from tests.support.testapp.models import Product
 
 
@@ -28,20 +25,8 @@ def setting(rows: int) -> Iterator[Subject]:
             ],
             targets=[Target("refresh", beside="one-row query", times=20)],
         )
-        yield Subject(
-            title=f"{title}, its queries",
-            unit="queries",
-            rounds=1,
-            contenders=[Contender("refresh", _queries)],
-            targets=[Target("refresh", plus=10)],
-        )
+        yield its_queries(title, "refresh", build, most=10)
 
 
 def _one_row() -> Product:
     return Product.objects.get(pk=25_000)
-
-
-def _queries() -> float:
-    with CaptureQueriesContext(connection) as queries:
-        build()
-    return len(queries)

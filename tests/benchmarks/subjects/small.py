@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from django.core.cache import cache
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus.testing import temporary_registry, temporary_source
 from tests.benchmarks.building import bare_loop, build_all, unbuild
-from tests.benchmarks.harness import Contender, Subject, Target, timed
+from tests.benchmarks.harness import Contender, Subject, Target, its_queries, timed
 from tests.benchmarks.sources import SMALL_SITEMAPS, sized_source, small_source
 from tests.benchmarks.web import Web
 
@@ -48,19 +46,11 @@ def _index(web: Web) -> Iterator[Subject]:
         targets=[Target("live", beside="contrib, GenericSitemap", times=1.3)],
     )
 
-    def queries() -> float:
+    def uncached() -> None:
         cache.clear()
-        with CaptureQueriesContext(connection) as captured:
-            ours()
-        return len(captured)
+        ours()
 
-    yield Subject(
-        title=f"{title}, its queries",
-        unit="queries",
-        rounds=1,
-        contenders=[Contender("live", queries)],
-        targets=[Target("live", plus=120)],
-    )
+    yield its_queries(title, "live", uncached, most=120)
 
 
 def _build() -> Subject:
