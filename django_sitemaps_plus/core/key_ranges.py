@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from .limits import MAX_ENTRIES
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BIGGEST = (1 << 63) - 1
 
 
@@ -86,8 +87,15 @@ def locate_integers(lows: Sequence[str | None], keys: Iterable[int]) -> list[int
 
 
 def as_number(bound: str | None) -> int | None:
-    """Return the integer that a bound is, if databases can hold it; else None."""
-    if bound is None or not _INTEGER.fullmatch(bound):
+    """Return the integer that a bound is, or the first half of a UUID; else None.
+
+    Databases can hold such numbers, and find the page of a key by them.
+    """
+    if bound is None:
+        return None
+    if _UUID.fullmatch(bound):
+        return int(bound[:18].replace("-", ""), 16) - _BIGGEST - 1
+    if not _INTEGER.fullmatch(bound):
         return None
     number = int(bound)
     return number if -_BIGGEST - 1 <= number <= _BIGGEST else None

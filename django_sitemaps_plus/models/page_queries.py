@@ -27,6 +27,8 @@ class Owner(NamedTuple):
 
     page: int
     plan_version: int
+    low: str | None
+    high: str | None
     has_next: bool  # whether there is a next plan
     is_deployed: bool  # whether a deploy has marked the page
 
@@ -105,7 +107,10 @@ class PageQueries(PageClaimQuerySet[M]):
         return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
 
     def owner(self, section: int, key: int) -> Owner | None:
-        """Return the page that owns an integer; None where bounds are not integers."""
+        """Return the page that owns a number; None where bounds have none.
+
+        The number of a UUID is a part of it: compare the bounds as well.
+        """
         found = self.owners_from_below(section=section, key=key)
         found = found or self.first_owners(section=section, key=key)
         return Owner(*found[0]) if found else None
@@ -128,7 +133,7 @@ class PageQueries(PageClaimQuerySet[M]):
     def _as_owner(self, section: Any) -> Rows:
         new = self.model._default_manager.filter(section=section, state=State.NEXT)
         deployed = Case(When(announce=False, built__gt=0, then=1), default=0)
-        columns = ("pk", "section__plan_version", Exists(new), deployed)
+        columns = ("pk", "section__plan_version", "low", "high", Exists(new), deployed)
         return self.values_list(*columns)[:1]
 
     @prepared

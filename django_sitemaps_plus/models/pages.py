@@ -45,7 +45,7 @@ class Page(Row):
     # Bounds as text, since keys have any type; None is infinity, "" may be a key.
     low = models.TextField(null=True)  # noqa: DJ001
     high = models.TextField(null=True)  # noqa: DJ001
-    #: The first key of its range, where that is a number that databases can hold.
+    #: ``low`` as a number by which databases find the page of a key; see `as_number()`.
     low_number = models.BigIntegerField(null=True)
 
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)

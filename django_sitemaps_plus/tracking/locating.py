@@ -35,7 +35,7 @@ from .relations import concrete, watched_ways
 #: Bounds that are sorted together with keys in one query.
 BOUNDS_PER_QUERY = 5_000
 
-#: Integer keys up to which the database finds their pages.
+#: Integers and UUIDs up to which the database finds their pages.
 FEW_KEYS = 8
 
 #: Keys of rows that are located one by one; more make the whole section dirty.
@@ -91,9 +91,8 @@ def locate(
     ranges: Sequence[tuple[Any, Any]] = (),
 ) -> Located:
     """Return the pages that own keys, in any order, and ranges, with both ends."""
-    is_few = not ranges and 0 < len(keys) <= FEW_KEYS
-    if is_few and isinstance(space.field, IntegerField):
-        few = _locate_few(section, keys)
+    if not ranges and 0 < len(keys) <= FEW_KEYS:
+        few = _locate_few(section, space, keys)
         if few is not None:
             return few
     [(version,)] = Section.objects.plan_versions(section=section.pk)
@@ -115,14 +114,21 @@ def locate(
     return Located(version, frozenset(pages), deployed, deployed_ranges)
 
 
-def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
-    """Return the pages of a few integers; None if there are other bounds or plans."""
-    if any([key_ranges.as_number(str(key)) is None for key in keys]):
-        return None
+def _locate_few(
+    section: Section, space: KeySpace, keys: Sequence[Any]
+) -> Located | None:
+    """Return the pages of a few integers or UUIDs.
+
+    None if there are other bounds or plans, or if numbers do not tell pages apart.
+    """
+    numbers = [key_ranges.as_number(str(key)) for key in keys]
     rows = []
-    for key in keys:
-        row = Page.objects.owner(section.pk, int(key))
+    for key, number in zip(keys, numbers, strict=True):
+        row = None if number is None else Page.objects.owner(section.pk, number)
         if row is None or row.has_next:
+            return None
+        bounds = [bound for bound in (row.low, row.high) if bound is not None]
+        if owners(space, [None, *bounds], [key]) != [int(row.low is not None)]:
             return None
         rows.append(row)
     # The first version: the plan may have changed before the others were asked for.

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from django_sitemaps_plus.core.diff import Diff, diff
 from django_sitemaps_plus.core.key_ranges import (
     KeyRange,
+    as_number,
     in_plan_order,
     key_ranges,
     locate_integers,
@@ -36,6 +37,17 @@ def test_a_bound_belongs_to_the_range_that_it_begins(bounds, keys):
     keys += bounds
     scanned = [sum(bound <= key for bound in bounds) for key in keys]
     assert locate_integers([None, *map(str, bounds)], keys) == scanned
+
+
+@given(st.lists(st.uuids(), min_size=2))
+def test_numbers_of_uuids_rise_as_they_do(keys):
+    """A UUID in other words has none, nor has an integer that databases cannot hold."""
+    numbers = [as_number(str(key)) for key in sorted(keys)]
+    assert numbers == sorted(numbers)
+    assert -(1 << 63) <= numbers[0] <= numbers[-1] < 1 << 63
+    assert {
+        as_number(it) for it in (keys[0].hex + ".", f"{{{keys[0]}}}", "9" * 19)
+    } == {None}
 
 
 class TestInPlanOrder:
