@@ -116,6 +116,7 @@ def test_page_1000_costs_what_page_1_costs(
         assert len(read_index(client.get("/sitemap.xml").content)) == 1_000
 
 
+@pytest.mark.django_db(transaction=True)
 def test_bad_rows_do_not_cost_a_query_each(
     sections, client, django_assert_max_num_queries
 ):
