@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -63,8 +63,23 @@ def attempt(alias: str, step: Callable[[], T]) -> T | None:
         return None
 
 
-def savepoint(alias: str) -> AbstractContextManager[Any]:
-    """Return what keeps an error of ours from breaking a transaction that is open."""
-    if connections[alias].in_atomic_block:
-        return transaction.atomic(using=alias)
-    return nullcontext()
+@contextmanager
+def savepoint(alias: str) -> Iterator[None]:
+    """Keep an error of ours from breaking a transaction that is open.
+
+    SQLite undoes a statement that fails by itself, which spares two statements a save;
+    if it undoes the whole transaction, as on a full disk, that has to end as such.
+    """
+    connection = connections[alias]
+    if not connection.in_atomic_block:
+        yield
+    elif connection.vendor != "sqlite":
+        with transaction.atomic(using=alias):
+            yield
+    else:
+        try:
+            yield
+        except Exception:
+            if not connection.connection.in_transaction:
+                transaction.set_rollback(True, using=alias)
+            raise
