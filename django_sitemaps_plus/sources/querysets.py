@@ -122,7 +122,11 @@ def narrowed(queryset: QuerySet[Any], condition: Q) -> QuerySet[Any]:
     """
     # A filter() of the project may take no Q, or add conditions of its own.
     outer = _Outside(condition) if has_windows(queryset) else condition
-    return QuerySet.filter(queryset, outer)
+    narrow = QuerySet.filter(queryset, outer)
+    # Of two bounds of a key SQLite searches by the first, and the project may have one.
+    where, own = narrow.query.where, len(condition)
+    where.children = where.children[-own:] + where.children[:-own]
+    return narrow
 
 
 def limited(queryset: QuerySet[Any], most: int) -> QuerySet[Any]:

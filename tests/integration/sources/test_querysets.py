@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from itertools import chain
+from functools import partial
+from itertools import chain, count
 from typing import Any
 
 import pytest
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib.sitemaps import Sitemap
+from django.db import connection
 from django.db.models import (
     Case,
     CharField,
@@ -642,3 +644,24 @@ def test_a_join_that_repeats_nothing_is_let_alone(found):
             return super().get_queryset().filter(**found)
 
     assert render(Source).tally.entries == 3
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite alone counts steps")
+def test_a_page_costs_the_same_whatever_else_bounds_the_key():
+    """SQLite searches by one of two bounds, and would read all rows."""
+    make_products(600)
+    bounded = Product.objects.filter(pk__gt=0, pk__lt=10**9)
+    middle = plan_of(limited(10))[30]
+    rows = [Product.objects.all(), bounded]
+    sources = [limited(10, get_queryset=it.all) for it in rows]
+    least, steps = [steps_of(partial(render, it, middle)) for it in sources]
+    assert 0 < steps < 2 * least
+
+
+def steps_of(act: Callable[[], object]) -> int:
+    """Return how many steps of its machine SQLite takes for an act, in tens."""
+    taken = count()
+    connection.connection.set_progress_handler(lambda: next(taken) and None, 10)
+    act()
+    connection.connection.set_progress_handler(None, 0)
+    return next(taken)
