@@ -101,9 +101,7 @@ def ten_seconds_later(monkeypatch) -> None:
     known.forget()
 
 
-@pytest.mark.parametrize(
-    "sitemap", [pytest.param(Places, marks=pytest.mark.database), Listed, OwnUrls]
-)
+@pytest.mark.parametrize("sitemap", [Places, Listed, OwnUrls])
 @pytest.mark.parametrize("name", EDITS)
 def test_what_another_process_edits_is_published(sections, client, sitemap, name):
     """One that began after the first build, and has no other work."""

@@ -87,7 +87,6 @@ def outage(engine, monkeypatch) -> Outage:
     return Outage(engine, monkeypatch)
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("number", SEEDS)
 def test_an_outage_of_two_days(number, outage, settings, figures):
     """Sweeps ask again and again, and the engine is asked seldom."""

@@ -17,7 +17,7 @@ from tests.support.testapp.models import Product
 
 from .tools.shop import IS_SOAK, ORIGIN, SEEDS, STEP, PlainSource, some_seed, stock
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ROWS = 2_000
 EDITS = 10_000 if IS_SOAK else 250
@@ -94,7 +94,9 @@ class Editor:
 
 
 @pytest.mark.parametrize("number", SEEDS)
-@pytest.mark.parametrize("how", ["full", "audit"])
+@pytest.mark.parametrize(
+    "how", ["full", pytest.param("audit", marks=pytest.mark.database)]
+)
 def test_edits_that_nobody_told(number, how, sections, configure, figures):
     """Neither more nor less than what differs is told."""
     configure(

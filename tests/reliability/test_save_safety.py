@@ -27,7 +27,7 @@ from tests.support.servers.workers import Broker, environment
 from tests.support.testapp.models import Author, Product
 
 from .tools import saving
-from .tools.save_faults import FAULTS, LOSING, SOURCES
+from .tools.save_faults import BY_DATABASE, FAULTS, LOSING, SOURCES
 from .tools.saving import MAX_SAVE, TRIES, forget_failures, quickest
 from .tools.shop import IS_SOAK, STEP, PlainSource, add, add_quietly, rename, stock
 
@@ -83,8 +83,7 @@ def products(unbuilt) -> None:
     ("fault", "limits"),
     [
         ("black_hole", LIMITS),
-        pytest.param("black_hole", {}, marks=pytest.mark.database),
-        *[("refuse", {}), ("reset", LIMITS)],
+        *[("black_hole", {}), ("refuse", {}), ("reset", LIMITS)],
     ],
     ids=["black hole, limits", "black hole", "refuse", "reset, limits"],
 )
@@ -178,9 +177,14 @@ def changes(
     return 1 if is_read and fault not in LOSING else 0
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(it, marks=pytest.mark.database if it in BY_DATABASE else ())
+        for it in FAULTS
+    ],
+)
 def test_a_save_goes_on(
     fault: str, changes: int, request: pytest.FixtureRequest, figures: Any
 ):

@@ -469,7 +469,10 @@ class TestRow:
 
     @pytest.mark.parametrize(
         ("location", "errors", "skipped"),
-        [(malformed, [], 25), (no_memory, ["MemoryError"] * 3, 0)],
+        [
+            pytest.param(malformed, [], 25, marks=pytest.mark.database),
+            (no_memory, ["MemoryError"] * 3, 0),
+        ],
     )
     def test_a_row_is_left_out_for_its_own_query_and_not_for_want_of_memory(
         self, two_sections, location, errors, skipped

@@ -232,7 +232,7 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         "number",
-        [pytest.param(signal.SIGKILL, marks=pytest.mark.database), signal.SIGTERM],
+        [signal.SIGKILL, signal.SIGTERM],
     )
     def test_a_command_that_is_ended(self, number, products, mended, tmp_path):
         """Its helpers end with it, and give up the pages that they are at work on."""
