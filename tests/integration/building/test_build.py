@@ -57,13 +57,13 @@ from .plan.plans import replace
 PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
 
 
-@pytest.mark.database
 class TestFirstBuild:
     @pytest.fixture(autouse=True)
     def registered(self, sections: Any) -> None:
         make_products(25)
         sections.register("products", limited(10))
 
+    @pytest.mark.database
     def test_each_page_and_the_index_is_an_object_and_a_row(self):
         """Ranges part the whole key space, and the report adds up what is stored."""
         told: list[Any] = []
@@ -94,6 +94,7 @@ class TestFirstBuild:
         assert index.entries == report.index_pages == 3
         assert gzip.decompress(path_of(index).read_bytes()).count(b"<sitemap>") == 3
 
+    @pytest.mark.database
     def test_names_of_objects_are_never_used_again(self):
         build_fully()
         Section.objects.all().delete()
@@ -129,7 +130,6 @@ class TestFirstBuild:
         assert [client.get(path).content for path in PATHS[1:]] == live
 
 
-@pytest.mark.database
 def test_a_dry_run_plans_a_section_whose_pages_were_pruned(shop):
     """Its numbers are still used."""
     shop().pages.all().delete()
@@ -144,7 +144,6 @@ class TestSecondBuild:
         shop()
         age()
 
-    @pytest.mark.database
     @pytest.mark.parametrize("level", [None, 1], ids=["same", "other compression"])
     def test_nothing_is_stored_where_nothing_changed(self, client, monkeypatch, level):
         """Equal plain bytes are the same page: object, ETag and dates stay."""
@@ -159,7 +158,6 @@ class TestSecondBuild:
         assert [section.stored for section in report.sections] == [0]
         assert (served(), objects(), seen(client, *PATHS)) == before
 
-    @pytest.mark.database
     def test_nothing_left_is_404(self, client):
         """A site without entries has no index, built or not."""
         Product.objects.all().delete()
@@ -212,7 +210,6 @@ class TestDamagedObjects:
         away.rename(path)
         assert build().sections[0].stored == 0
 
-    @pytest.mark.database
     def test_the_audit_finds_an_index_that_is_gone(self, products):
         """As it does pages, though no view has told this process of it."""
         build()
@@ -531,7 +528,6 @@ def assert_shared_out(section: Section, bad: list[Product]) -> None:
         assert found[page.number] == [it.pk for it in bad if low <= it.pk < high]
 
 
-@pytest.mark.database
 def test_a_held_page_keeps_those_of_what_is_published(shop):
     """What the guard holds is not what visitors see."""
     section = shop(150, limit=200)
@@ -577,7 +573,6 @@ def figures(name: str) -> dict[str, float]:
     return dict(rows.values_list("kind", "value"))
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 class TestFigures:
     @pytest.fixture(autouse=True)
@@ -588,6 +583,7 @@ class TestFigures:
         sections.register("others", limited(50))
         monkeypatch.setattr(timezone, "now", lambda: HOUR.replace(minute=59))
 
+    @pytest.mark.database
     def test_builds_record_those_of_their_sections(self):
         """An hour has the entries and pages that the last one left."""
         build_and_relay()
@@ -610,6 +606,7 @@ class TestFigures:
         build(["products"])
         assert Figure.objects.get(kind="rate").value > expected
 
+    @pytest.mark.database
     def test_a_build_with_nothing_to_do_asks_nothing_more(self):
         build_and_relay()
         before = list(Figure.objects.order_by("pk").values())
@@ -627,11 +624,11 @@ class TestFigures:
         assert not Figure.objects.exists()
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("right_totals")
 class TestTotals:
     """Rows of sections say what their pages come to, as a fixture compares."""
 
+    @pytest.mark.database
     def test_they_count_what_leaves_no_trace_in_the_bytes(self, shop):
         """Rows that are left out, and whose page stays as it was."""
         section = shop(30)
@@ -671,6 +668,7 @@ class TestTotals:
         row = Section.objects.get(pk=section.pk)
         assert (row.planned, row.listed_pages, row.entries) == (5, 5, 30)
 
+    @pytest.mark.database
     def test_a_builder_that_saw_the_old_plan_counts_by_the_new_one(self, shop):
         """Its page was of the next plan when it was claimed."""
         section = shop(30)
@@ -683,6 +681,7 @@ class TestTotals:
         assert done.page.state == State.ACTIVE
         assert Section.objects.get(pk=section.pk).entries == 29
 
+    @pytest.mark.database
     @pytest.mark.parametrize("options", [{}, {"replan": True}])
     def test_what_somebody_has_damaged_fails_no_build(self, shop, options):
         """A new plan sets it right, also one that has the pages of the old one.
@@ -720,7 +719,6 @@ class Articles(Sitemap):
         return f"/articles/{product.slug}/"
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 class TestAlwaysLive:
     """A section whose source says ``live = True`` is rendered on request."""
@@ -743,6 +741,7 @@ class TestAlwaysLive:
         known.forget()
         cache.clear()
 
+    @pytest.mark.database
     def test_workers_leave_it_live(self, crawl):
         """The first build removes its pages; no build makes any, nor an index."""
         assert page_row(INDEX, 0).object

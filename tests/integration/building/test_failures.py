@@ -332,7 +332,6 @@ class TestPages:
         assert build().problems == []
         assert page_row("products", 2).attempts == 0
 
-    @pytest.mark.database
     @pytest.mark.parametrize("is_edit", [True, False], ids=["edit", "deploy"])
     def test_an_edit_and_a_deploy_end_a_pause(self, is_edit):
         build_fully()
@@ -372,7 +371,6 @@ def two_sections(products: Any, sections: Any) -> None:
     edit(1, slug="renamed")
 
 
-@pytest.mark.database
 class TestQueries:
     @pytest.fixture
     def broken(self, two_sections: Any) -> None:
@@ -388,6 +386,7 @@ class TestQueries:
         assert b"renamed" in client.get("/sitemap-others-1.xml").content
         assert b"product-00001/" in client.get(PAGE_PATHS[0]).content
 
+    @pytest.mark.database
     def test_pages_that_cannot_be_read_are_named_and_parked_in_the_end(self, broken):
         """Each by itself, with what the database said of it."""
         Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
@@ -401,6 +400,7 @@ class TestQueries:
             end_leases()
         assert Page.objects.parked().count() == 3
 
+    @pytest.mark.database
     def test_a_split_that_cannot_be_read_is_named(self, two_sections):
         """The rows are counted only then, and by a query of its own."""
 
@@ -447,7 +447,6 @@ def is_of_a_row(sql: str) -> bool:
     return sql.replace("`", '"').startswith('SELECT "testapp_product"."slug" AS')
 
 
-@pytest.mark.database
 class TestRow:
     """A database that is away for a moment says nothing of the row it was asked for."""
 
@@ -467,6 +466,7 @@ class TestRow:
         section = build_fully(["products"]).sections[0]
         assert (section.errors, section.skipped) == ([], 0)
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("location", "errors", "skipped"),
         [
@@ -530,7 +530,6 @@ def builder(sections: list[int]) -> list[list[int]]:
     return claims
 
 
-@pytest.mark.database
 class TestPoison:
     """A page that kills whoever builds it is tried alone, and in the end once a day."""
 
@@ -541,6 +540,7 @@ class TestPoison:
         Page.objects.exclude(number=0).update(wanted=9)
         return [section.pk]
 
+    @pytest.mark.database
     def test_only_the_page_that_kills_is_left_alone(self, dirty_pages):
         """Those claimed with it are then built one by one, and in the end before it."""
         assert builder(dirty_pages) == [[1, 2, 3, 4, 5, 6, 7, 8]]
@@ -558,6 +558,7 @@ class TestPoison:
             assert builder(dirty_pages) == [[4]]
         assert page_row("products", POISON).deaths == 5
 
+    @pytest.mark.database
     def test_a_page_that_lives_again_has_no_past(self, dirty_pages):
         """By a build, and by a builder that was only asked to end."""
         assert [builder(dirty_pages)[-1] for _ in range(3)][-1] == [4]

@@ -77,7 +77,6 @@ class TestSmallSteps:
             add(ROWS - Product.objects.count(), first=turn * 1_000)
             assert build().problems == []
 
-    @pytest.mark.database
     def test_a_merge_publishes_no_loss_of_which_nobody_knew(self, crawl):
         """The rows of pages that it reads anew may have gone without a signal."""
         registry.get("products").limit = 500  # so that any two may become one
@@ -114,7 +113,6 @@ class TestSmallSteps:
             problems = build(waits=False).problems
         assert problems
 
-    @pytest.mark.database
     def test_what_was_allowed_ends_the_memory_of_the_day_before(self):
         """Else the next small loss would be measured by what is not to come back."""
         thin_out(4)
@@ -126,7 +124,6 @@ class TestSmallSteps:
         assert build().problems == []
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("is_command", [True, False], ids=["command", "beat"])
 def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(shop, is_command):
     """A command looks at its pages at once, for somebody has mended the source.

@@ -217,7 +217,6 @@ class TestFailures:
         pages = Page.objects.exclude(number=0)
         assert set(pages.values_list("attempts", flat=True)) == {1}
 
-    @pytest.mark.database
     def test_a_helper_that_is_killed(self, products, mended):
         """The command says so, and does not wait for its lease; so do others' pages."""
         began = time.monotonic()

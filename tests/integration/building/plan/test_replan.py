@@ -73,8 +73,8 @@ def section(spaced):
     return spaced(30)
 
 
-@pytest.mark.database
 class TestAskedFor:
+    @pytest.mark.database
     def test_a_changed_limit_is_followed_at_once(self, section, crawl):
         """New pages get new numbers; the old ones are served until pruned."""
         before = everything(crawl())
@@ -118,7 +118,6 @@ class TestUnfinished:
         with pytest.raises(CommandError, match="not today"):
             command("--replan")
 
-    @pytest.mark.database
     def test_the_old_plan_serves_until_the_new_one_is_complete(
         self, section, client, failing, media_root
     ):
@@ -154,7 +153,6 @@ class TestUnfinished:
         assert sizes(section) == [6, 6, 6, 6, 6]
 
 
-@pytest.mark.database
 def test_a_plan_that_was_complete_before_a_crash_is_taken(
     section, monkeypatch, command
 ):
@@ -204,7 +202,6 @@ class TestShrinking:
         section.refresh_from_db()
         assert section.hold_reason == ""
 
-    @pytest.mark.database
     def test_a_plan_passes_once_the_rows_are_back(self, section, command):
         with pytest.raises(CommandError):
             command("--replan")
@@ -229,7 +226,6 @@ def swap(section, first=0):
         section.pages.filter(pk=page.pk).update(low=low, high=high)
 
 
-@pytest.mark.database
 class TestBroken:
     """How a database sorts texts and UUIDs an upgrade of it may change."""
 
@@ -239,6 +235,7 @@ class TestBroken:
         Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(20)])
         return publish(of_labels(5))
 
+    @pytest.mark.database
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, caplog, crawl):
         """Every row is listed once again; no page of the old plan is built any more.
 
@@ -309,7 +306,6 @@ def test_bounds_that_are_keys_of_both_types_get_a_new_plan(
     assert build().sections[0].rendered == 0
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("limit", [10, 50], ids=["pages", "one page"])
 def test_a_save_beside_it_is_published_and_told(publish, crawl, limit):
     """In the same refresh, whether the plan has other pages then or the one it had."""
@@ -338,7 +334,6 @@ def test_uuids_that_become_strings_get_a_new_plan(publish):
     assert sizes(section) == [8, 8, 8, 6]
 
 
-@pytest.mark.database
 def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
     digits(30)
     section = publish(limited(10))
@@ -352,7 +347,6 @@ def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
     assert sizes(section) == [8, 8, 8, 6]
 
 
-@pytest.mark.database
 def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
     """Its bounds are those of the keys before the deploy, too."""
     digits(30)
@@ -366,7 +360,6 @@ def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
     assert sizes(section) == [8, 8, 8, 6]
 
 
-@pytest.mark.database
 def test_a_wider_key_of_the_same_type_keeps_the_plan(spaced, monkeypatch):
     """A migration to BigAutoField, say; its pages are rendered once more."""
     section = spaced(30)
@@ -377,7 +370,6 @@ def test_a_wider_key_of_the_same_type_keeps_the_plan(spaced, monkeypatch):
     assert numbers(section) == [1, 2, 3]
 
 
-@pytest.mark.database
 def test_rows_that_had_no_keys_get_a_new_plan(publish, crawl):
     """Positions are numbers in order, and so are integer keys."""
     digits(30)
@@ -410,8 +402,8 @@ def shops(count):
     Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 100)) for n in range(count)])
 
 
-@pytest.mark.database
 class TestFirstPlans:
+    @pytest.mark.database
     def test_uuids_leave_room_for_random_inserts(self, publish):
         """A page splits above its limit and a tenth, no sooner; others stay."""
         shops(25)
@@ -449,6 +441,7 @@ class TestFirstPlans:
         shops(3)
         assert sizes(publish(of_shops(1))) == [1, 1, 1]
 
+    @pytest.mark.database
     def test_live_and_stored_pages_have_the_same_numbers(self, sections, crawl):
         shops(25)
         sections.register("shops", of_shops(10))
@@ -463,7 +456,6 @@ def uuid7():
     return uuid.uuid4()
 
 
-@pytest.mark.database
 @pytest.mark.parametrize(
     ("field", "grows"),
     [
@@ -500,7 +492,6 @@ def stamps(section):
     return {page.number: (page.lastmod, page.published_at) for page in rows}
 
 
-@pytest.mark.database
 class TestSplit:
     def test_the_last_page_is_cut_at_its_end(self, spaced):
         """Keys that grow fill pages to their limit, and older pages stay."""
@@ -513,6 +504,7 @@ class TestSplit:
         assert before.items() <= objects(section).items()
         assert stamped.items() <= stamps(section).items()
 
+    @pytest.mark.database
     def test_another_page_is_halved(self, spaced):
         """The new page gets the next number, whatever its place."""
         section = spaced(30)
@@ -565,7 +557,6 @@ class OfLargeRows(ProductSource):
         return f"/{item.slug}/{'x' * 400}"
 
 
-@pytest.mark.database
 class TestMerge:
     @pytest.fixture
     def section(self, spaced):
@@ -577,6 +568,7 @@ class TestMerge:
             product.delete()
         return section
 
+    @pytest.mark.database
     def test_two_small_neighbours_become_one(self, section, client):
         """The first keeps its number and takes the other's range.
 
@@ -625,7 +617,6 @@ class TestMerge:
         assert crawl() == before
 
 
-@pytest.mark.database
 class TestARaisedLimit:
     """Pages that were right for it are small by the new one."""
 
@@ -674,7 +665,6 @@ class TestARaisedLimit:
         assert Section.objects.get(pk=section.pk).plan_version == version
 
 
-@pytest.mark.database
 class TestEmptyPages:
     def test_an_empty_page_keeps_its_number_and_returns(self, spaced, client):
         """It leaves the index and answers 404 meanwhile."""
@@ -692,7 +682,6 @@ class TestEmptyPages:
         assert listed(client) == [1, 2, 3]
 
 
-@pytest.mark.database
 class TestNoOscillation:
     def test_pages_that_are_full_by_their_bytes_do_not_merge(
         self, publish, monkeypatch
@@ -728,7 +717,6 @@ def on_indexes(client: Any) -> list[list[str]]:
     return [list(read_index(it.content)) for it in answers if it.status_code == 200]
 
 
-@pytest.mark.database
 class TestHistoricLimits:
     """Pages and indexes for consumers that know only the old limits."""
 
@@ -768,7 +756,6 @@ class TestHistoricLimits:
         assert max(map(len, found.values())) < 15
 
 
-@pytest.mark.database
 class TestSitemapsOfAnIndex:
     def test_more_pages_than_one_may_list_make_another_once_they_are_on(
         self, publish, client, configure, small_limits
