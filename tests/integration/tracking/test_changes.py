@@ -26,8 +26,6 @@ from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product
 
 from .rows import PlaceSource, dirty, keys, noticed, recorded
 
-pytestmark = pytest.mark.database
-
 
 @pytest.fixture
 def section(shop):
@@ -90,6 +88,7 @@ class Woken(Executor):
 
 
 class TestNotifyChanged:
+    @pytest.mark.database
     def test_few_rows_are_recorded_by_key(self, publish):
         made = make_products(12)
         section = publish(limited(3))
@@ -97,6 +96,7 @@ class TestNotifyChanged:
         assert recorded() == keys(made[4])
         assert noticed(section) == [2]
 
+    @pytest.mark.database
     def test_many_rows_are_recorded_by_range_in_any_order(self, publish, monkeypatch):
         ranges_of(monkeypatch, 10, 6)
         made = make_products(40)
@@ -141,6 +141,7 @@ class TestNotifyChanged:
         assert counts == [1, 0]
         assert recorded() == []
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "model", "count"),
         [
@@ -160,6 +161,7 @@ class TestNotifyChanged:
         assert recorded()[-1:] == keys(cafes[4])
         assert noticed(section)[-1:] == [3 if source is CafeSource else 1]
 
+    @pytest.mark.database
     def test_many_rows_of_a_parent_are_recorded_by_range(self, publish, monkeypatch):
         """Their ends are keys of the child, which only it has in between."""
         ranges_of(monkeypatch, 3, 2)
@@ -180,6 +182,7 @@ class TestNotifyChanged:
         assert notify_changed(Product.objects.filter(pk=-1)) == 0
         assert recorded() == []
 
+    @pytest.mark.database
     @pytest.mark.parametrize("model", [Label, Shop], ids=["string", "UUID"])
     def test_keys_of_other_types(self, publish, model, monkeypatch):
         if model is Label:
@@ -200,6 +203,7 @@ class TestNotifyChanged:
         assert noticed(section) == [4, 5]
 
 
+@pytest.mark.database
 class TestTaking:
     def test_more_changes_than_one_batch_are_taken(self, publish, monkeypatch):
         monkeypatch.setattr(collecting, "BATCH_CHANGES", 3)
@@ -262,6 +266,7 @@ class TestTaking:
         assert recorded() == []
 
 
+@pytest.mark.database
 class TestMarking:
     def test_pages_are_marked_and_changes_go_in_one_step(self, section, monkeypatch):
         """Where changes stay, so does what their pages were."""
@@ -396,6 +401,7 @@ class TestOutOfReach:
         assert len(asked) == 0
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_a_build_without_changes_asks_another_database_once(section, both):
     """And the first no more often than without it."""
@@ -423,6 +429,7 @@ def test_workers_are_woken_once_the_database_of_the_object_has_committed(
     assert sorted(Woken.sections) == ["more", "products"]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("attributes", [{"using": "other"}, {"get_queryset": on_other}])
 def test_what_a_replica_is_read_for_waits(publish, both, configure, attributes):
     """As long as the setting says, whether `using` or the queryset names it.

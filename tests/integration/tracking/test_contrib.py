@@ -29,8 +29,6 @@ from .rows import (
     senders,
 )
 
-pytestmark = pytest.mark.database
-
 
 class ByKey(Sitemap):
     """A plain queryset, two rows a page."""
@@ -91,6 +89,7 @@ class Names(Sitemap):
 BY_POSITION = [Sliced, Union, Listed, OwnPaginator, OwnUrls]
 
 
+@pytest.mark.database
 class TestByKey:
     def test_the_page_of_the_row_alone_is_rendered(self, publish):
         products = make_products(7)
@@ -101,6 +100,7 @@ class TestByKey:
 
 
 class TestWholeSections:
+    @pytest.mark.database
     @pytest.mark.parametrize("sitemap", [Sliced, OwnPaginator])
     def test_saves_render_it_once_a_minute_and_none_is_lost(self, publish, sitemap):
         products = make_products(3)
@@ -268,6 +268,7 @@ class TestOtherProcesses:
         product.save()
         assert recorded() == keys(product)  # of the first save
 
+    @pytest.mark.database
     def test_a_database_without_our_tables_hurts_no_save(self, publish, monkeypatch):
         make_products(1)
         publish(ByKey)

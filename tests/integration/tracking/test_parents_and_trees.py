@@ -43,8 +43,6 @@ from .rows import (
     times,
 )
 
-pytestmark = pytest.mark.database
-
 #: Cafes by a column of the places that they are; one a page.
 CafeSource = like(PlaceSource, model=Cafe, limit=1)
 
@@ -95,6 +93,7 @@ def test_a_child_is_saved_and_deleted_with_its_parents_columns(publish):
     assert set(recorded()) == set(change)
 
 
+@pytest.mark.database
 def test_rows_of_a_fixture_are_recorded(publish, tmp_path):
     """A raw child has only the link to its parent, which has a row of its own."""
     publish(PlaceSource)
@@ -103,6 +102,7 @@ def test_rows_of_a_fixture_are_recorded(publish, tmp_path):
     assert recorded() == [("key", "7", "")]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("model", [Place, PlaceProxy])
 def test_a_row_that_is_saved_under_its_parents_name_is_found(publish, cafes, model):
     section = publish(CafeSource)
@@ -262,6 +262,7 @@ def genres():
 
 
 class TestDescendants:
+    @pytest.mark.database
     @pytest.mark.parametrize("source", [PathSource, CallableSource])
     @pytest.mark.parametrize(
         ("number", "pages"), [(1, [1, 2, 3, 4]), (2, [2, 3]), (6, [6])]
@@ -274,6 +275,7 @@ class TestDescendants:
         assert noticed(section) == pages
         assert recorded() == []
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("number", "pages"), [(1, [1, 2, 3, 4]), (2, [2, 3]), (6, [6])]
     )
@@ -288,6 +290,7 @@ class TestDescendants:
         genres[1].save()
         assert noticed(section) == [2, 3]
 
+    @pytest.mark.database
     def test_a_save_asks_for_no_rows(self, publish, topics):
         """It writes its changes by one statement; the build asks."""
         section = publish(CallableSource)
@@ -299,6 +302,7 @@ class TestDescendants:
         assert [sql for sql in said if "startswith" in sql or "LIKE" in sql] == []
         assert len([sql for sql in said if "INSERT INTO" in sql]) == 1
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "fixture"), [(PathSource, "topics"), (GenreSource, "genres")]
     )
@@ -318,6 +322,7 @@ class TestDescendants:
         assert asked[0] == asked[1]
         assert found == [2, 3, 4, 5, 6]
 
+    @pytest.mark.database
     @pytest.mark.parametrize("source", [PathSource, CallableSource])
     def test_too_many_rows_mark_the_section(self, publish, topics, monkeypatch, source):
         monkeypatch.setattr(collecting, "MAX_RELATED", 2)

@@ -174,7 +174,6 @@ class TestAuthors:
         assert noticed(section) == [2]
 
 
-@pytest.mark.database
 @pytest.mark.parametrize(
     ("watched", "pages"),
     [
@@ -214,7 +213,7 @@ class TestManyToMany:
 
     @pytest.fixture(
         params=[
-            pytest.param(Tagged, marks=pytest.mark.database),
+            Tagged,
             *(Counted, Tagless),
             pytest.param(Filtered, marks=pytest.mark.database),
         ]
@@ -369,7 +368,7 @@ def moved_alone(role, film):
 @pytest.mark.parametrize(
     "source",
     [
-        pytest.param(FilmSource, marks=pytest.mark.database),
+        FilmSource,
         CastSource,
         pytest.param(BySlug, marks=pytest.mark.database),
     ],
@@ -413,7 +412,6 @@ class TestNearSide:
         assert noticed(section) == [1]
 
 
-@pytest.mark.database
 def test_a_model_between_from_the_far_side(publish, films, role):
     others = [Actor.objects.create(name=f"{n}") for n in range(2)]
     section = publish(like(PartnerSource, priority=times("film__slug")))
@@ -421,7 +419,6 @@ def test_a_model_between_from_the_far_side(publish, films, role):
     assert noticed(section) == [2]
 
 
-@pytest.mark.database
 def test_a_model_between_is_found_by_the_path_before_it(publish, films, role):
     others = [Actor.objects.create(name=f"{n}") for n in range(4)]
     Role.objects.bulk_create([Role(film=films[0], actor=others[3])])
@@ -433,7 +430,6 @@ def test_a_model_between_is_found_by_the_path_before_it(publish, films, role):
     assert noticed(section) == [1, 3]
 
 
-@pytest.mark.database
 def test_a_model_between_that_is_listed_itself(publish, films, role):
     section = publish(FilmSource)
     listed = {"model": Role, "location": Route("book-detail", slug="pk")}
@@ -480,7 +476,6 @@ def save(photo: Photo, *names: str, **fields: Any) -> None:
     photo.save(update_fields=names or None)
 
 
-@pytest.mark.database
 @pytest.mark.parametrize(
     ("act", "pages"),
     [
@@ -511,7 +506,6 @@ def test_a_change_of_a_photo_marks_the_page_of_its_row(
     assert "unknown" not in [kind for kind, _, _ in recorded()]
 
 
-@pytest.mark.database
 def test_what_is_deleted_without_tracking_keeps_its_fast_delete(publish, photo):
     section = publish(like(GallerySource, track_deletes=False))
     photo.delete()
@@ -519,7 +513,6 @@ def test_what_is_deleted_without_tracking_keeps_its_fast_delete(publish, photo):
     assert noticed(section) == []
 
 
-@pytest.mark.database
 def test_a_photo_two_relations_away(publish, galleries):
     """Each still names the one before it."""
     wing = Wing.objects.create(gallery=galleries[4], name="a")
@@ -531,7 +524,6 @@ def test_a_photo_two_relations_away(publish, galleries):
         section.pages.update(wanted=100, built=100)
 
 
-@pytest.mark.database
 def test_the_order_behind_a_relation_with_a_model_of_its_own(publish, galleries, photo):
     Loan.objects.create(gallery=galleries[4], photo=photo)
     section = publish(like(GallerySource, images="loans__address"))
@@ -568,7 +560,6 @@ def test_another_order_is_another_fingerprint(publish, galleries, monkeypatch):
     assert fingerprint(opened) != before
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("ordering", [["wing__name"], ["wing"], ["-wing__name"]])
 def test_columns_of_an_order_further_away_count(
     publish, galleries, photo, monkeypatch, ordering

@@ -82,8 +82,8 @@ def create(name: str) -> list[str]:
     return statements(lambda: Product.objects.create(name=name, slug=name))
 
 
-@pytest.mark.database
 class TestWhatIsRecorded:
+    @pytest.mark.database
     def test_only_the_inner_savepoint_is_undone(self, publish):
         """Nothing is remembered of a save that was rolled back."""
         one, two, three = [make_product(name) for name in ("one", "two", "three")]
@@ -98,6 +98,7 @@ class TestWhatIsRecorded:
             three.save()
         assert recorded() == keys(one, two, three)
 
+    @pytest.mark.database
     @pytest.mark.parametrize("key", ["pk", "slug"])
     def test_an_insert_and_an_update_and_a_deletion(self, publish, key):
         """Each by the key that the source names."""
@@ -108,6 +109,7 @@ class TestWhatIsRecorded:
         product.delete()
         assert recorded() == [("key", value, "")] * 3
 
+    @pytest.mark.database
     @pytest.mark.parametrize("is_built", [True, False])
     @pytest.mark.parametrize("has_engines", [True, False])
     def test_a_save_in_a_transaction_takes_one_insert_and_its_savepoint(
@@ -141,7 +143,6 @@ class TestWhatIsRecorded:
         assert recorded() == []
 
 
-@pytest.mark.database
 class TestReceivers:
     def test_no_other_model_loses_its_fast_delete(self, publish):
         """A receiver for every model would take it from each of them."""
@@ -342,7 +343,6 @@ def two_sections(sections) -> None:
     sections.register("more", limited(5))
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("two_sections")
 class TestInTestRuns:
     """TRACK is not set, so nothing is recorded while tests run."""
@@ -351,6 +351,7 @@ class TestInTestRuns:
     def automatic(self, configure) -> None:
         configure(TRACK=None)
 
+    @pytest.mark.database
     def test_a_create_in_a_test_case_is_one_query(self):
         """With two sections, before they are built and after."""
         assert len(create("one")) == 1
@@ -363,6 +364,7 @@ class TestInTestRuns:
         sections.register("contrib", Sitemap)
         assert len(create("one")) == 1
 
+    @pytest.mark.database
     def test_tracking_records(self):
         """Inside the block alone, of what was built before it or in it."""
         build()
@@ -386,11 +388,11 @@ class TestInTestRuns:
         assert Change.objects.count() == 2
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("two_sections")
 class TestUnread:
     """Nothing is built and no engine is notified."""
 
+    @pytest.mark.database
     def test_a_process_asks_once_in_ten_seconds(self, monkeypatch):
         """One query for both sections; then a save is the user's statement alone."""
         now = time.monotonic()
@@ -415,6 +417,7 @@ class TestUnread:
         create("three")
         assert Change.objects.count() == 2
 
+    @pytest.mark.database
     def test_it_is_recorded_while_the_plans_cannot_be_read(self, monkeypatch):
         """Their database may be another one, which is down: it is asked once."""
         build()

@@ -52,8 +52,6 @@ from .rows import (
     recorded,
 )
 
-pytestmark = pytest.mark.database
-
 YEAR = timedelta(days=365)
 
 
@@ -98,6 +96,7 @@ def save(number, moment):
 class TestLastmods:
     """A build looks back at rows whose lastmod is new, where an index helps to."""
 
+    @pytest.mark.database
     def test_a_new_lastmod_is_found_once_and_no_other(self, section):
         """Nor is the row that loses its own."""
         for moment in (START - timedelta(days=1), None):
@@ -107,6 +106,7 @@ class TestLastmods:
         assert recorded() == []
         assert [look(section), look(section)] == [[2], []]
 
+    @pytest.mark.database
     def test_an_edit_that_was_recorded_marks_its_page_once(self, section):
         """By the signal, and not by its lastmod as well."""
         save(4, NOW - MINUTE)
@@ -115,6 +115,7 @@ class TestLastmods:
         assert page_of(section, 2).wanted == before + 1
         assert (dirty(section), recorded()) == ([2], [])
 
+    @pytest.mark.database
     def test_an_update_right_after_a_change_was_taken_is_found(
         self, section, monkeypatch
     ):
@@ -143,6 +144,7 @@ class TestLastmods:
         make_products(1, updated_at=NOW - 2 * MINUTE)
         assert look(section) == [1]
 
+    @pytest.mark.database
     def test_a_date_of_the_future_is_found_once_it_has_come(self, section, clock):
         update(4, NOW + HOUR)
         assert look(section) == []
@@ -151,6 +153,7 @@ class TestLastmods:
         clock.time += 2 * HOUR
         assert look(section) == [2]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         "lastmod", [None, NOW, "created_on", lambda self, obj: obj.updated_at]
     )
@@ -192,6 +195,7 @@ class TestLastmods:
             Product._meta._expire_cache()
             del Product.listed
 
+    @pytest.mark.database
     def test_a_column_of_days(self, clock, publish):
         """A day is looked at as a whole, and again until the next."""
         days = [Place(slug=f"p-{n}", seen_on=date(2026, 2, 1)) for n in range(6)]
@@ -207,6 +211,7 @@ class TestLastmods:
         clock.time += timedelta(days=1)
         assert look(section) == [2]
 
+    @pytest.mark.database
     def test_without_time_zones(self, publish, settings):
         settings.USE_TZ = False
         naive = timezone.make_naive(NOW)
@@ -216,6 +221,7 @@ class TestLastmods:
         assert [look(section), look(section)] == [[2], []]
 
 
+@pytest.mark.database
 @pytest.mark.usefixtures("clock")
 class TestTheWindow:
     """Rows may be committed late: the window before the newest lastmod is counted."""
@@ -310,6 +316,7 @@ def set_times(event, **times):
 class TestTheClock:
     """Rows enter and leave by their times alone."""
 
+    @pytest.mark.database
     def test_only_the_page_of_the_row_is_marked(self, clock, publish):
         """When its time has come, and a minute later: clocks may differ."""
         events = make_events(6, starts_at=NOW - 5 * HOUR)
@@ -334,6 +341,7 @@ class TestTheClock:
         clock.time = NOW + 2 * HOUR
         assert mark(section, schedule.mark_scheduled) == pages
 
+    @pytest.mark.database
     @pytest.mark.parametrize("is_followed", [True, False])
     def test_a_clock_ahead_of_the_databases_loses_no_row(
         self, clock, publish, crawl, is_followed
@@ -367,6 +375,7 @@ class TestTheClock:
                 mark(section, schedule.mark_scheduled)
         assert mark(section, schedule.mark_scheduled) == [1]
 
+    @pytest.mark.database
     def test_without_time_zones(self, clock, publish, settings):
         settings.USE_TZ = False
         set_times(make_events(3)[1], starts_at=timezone.now() + HOUR)
@@ -430,6 +439,7 @@ class TestMoments:
             found.append(mark(section, schedule.mark_scheduled))
         return found
 
+    @pytest.mark.database
     @pytest.mark.parametrize("name", QUERIES)
     def test_the_page_of_a_row_is_marked_once_its_time_has_come(
         self, clock, publish_events, name
@@ -442,6 +452,7 @@ class TestMoments:
         assert [it for it in marked if it] == [[2]]
         assert marked[0] == marked[4] == []
 
+    @pytest.mark.database
     def test_the_row_is_listed_then(self, clock, publish_events, crawl):
         publish_events(lambda now: Event.objects.filter(starts_at__lte=now))
         listed = []
@@ -451,6 +462,7 @@ class TestMoments:
             listed.append(len(crawl()["/sitemap-events-2.xml"]))
         assert listed == [2, 3]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("rows", "name"),
         [
@@ -517,6 +529,7 @@ class TestMoments:
             seen.append(mark(section, schedule.mark_scheduled))
         assert [it for it in seen if it] == [[2]]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         "rows",
         [
@@ -605,6 +618,7 @@ class Names(Sitemap):
 
 
 class TestMaxAge:
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "seconds", "count"),
         [
@@ -649,6 +663,7 @@ class TestMaxAge:
 class TestFirstGrace:
     """Processes without the plan, and open transactions, record nothing at first."""
 
+    @pytest.mark.database
     def test_pages_are_rendered_once_more_after_it(self, section, client):
         update(4, None, slug="unrecorded")
         assert [rendered(), rendered()] == [0, 0]
@@ -715,6 +730,7 @@ class TestAudit:
         make_older(section, 80_000 if value else 90_000)
         assert rendered() == count
 
+    @pytest.mark.database
     def test_it_stays_within_its_budget(self, section, configure, monkeypatch):
         """The pages longest unchecked come first; the rest waits for the next."""
         monkeypatch.setattr(settle, "AUDIT_PAGES", 1)
@@ -812,6 +828,7 @@ class TestEveryWay:
         assert (dirty(events), recorded()) == ([], [])
         assert b"renamed" not in client.get(f"/sitemap-events-{UNTOLD}.xml").content
 
+    @pytest.mark.database
     def test_a_deploy_and_all_other_news_in_one_refresh(self, clock, events, client):
         """All pages are rendered once, what is told of is announced."""
         for change, number in WAYS.values():

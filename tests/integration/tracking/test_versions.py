@@ -115,7 +115,6 @@ class TestDeploys:
         assert all([text in client.get(it).content.decode() for it in paths])
         assert build_and_relay().sections[0].rendered == 0
 
-    @pytest.mark.database
     def test_pages_that_were_parked_are_tried_again(self, section):
         """What made them fail may be what the deploy has mended."""
         page = section.pages.filter(number=2)
@@ -127,7 +126,6 @@ class TestDeploys:
         build_and_relay()
         assert dirty(section) == []
 
-    @pytest.mark.database
     def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
         """Its builder takes back an attempt that the deploy has taken already."""
         section.pages.update(wanted=F("wanted") + 1)
@@ -140,7 +138,6 @@ class TestDeploys:
 
 
 class TestWhoBuilds:
-    @pytest.mark.database
     def test_one_that_was_replaced_leaves_the_section_alone(self, section, run):
         """It takes no changes either, says so, and succeeds."""
         assert build_as(NEW).rendered == 3
@@ -186,7 +183,6 @@ class TestWhoBuilds:
         rest(500)
         assert build_as(OLD).is_left
 
-    @pytest.mark.database
     def test_a_long_build_keeps_it_away(self, section):
         build_as(NEW)
         rest(700)
@@ -206,7 +202,6 @@ class TestWhoBuilds:
         build(notices=False)
         assert dirty(section) == []
 
-    @pytest.mark.database
     def test_a_builder_that_is_overtaken_publishes_nothing_more(
         self, section, monkeypatch
     ):
@@ -224,7 +219,6 @@ class TestWhoBuilds:
         assert build_as(OLD, full=True).stored == 0
         assert not objects & set(section.pages.values_list("object", flat=True))
 
-    @pytest.mark.database
     def test_few_of_those_before_are_kept(self, section):
         for number in range(MAX_REPLACED + 2):
             note_deploy(section, f"{number} integer")
@@ -232,7 +226,6 @@ class TestWhoBuilds:
         assert replaced == [f"{n} integer" for n in range(1, MAX_REPLACED + 1)]
 
 
-@pytest.mark.database
 class TestComparedOnceMore:
     def test_a_small_section_by_the_next_build(self, section, crawl):
         """Old processes did not record what the new source depends on."""
@@ -295,7 +288,6 @@ class TestWhatIsTold:
         expected = self.edit()
         assert self.told(NEW) == expected
 
-    @pytest.mark.database
     def test_of_edits_that_come_while_it_is_built(self, section, monkeypatch):
         """Taken before their pages are flipped, or by the next build."""
         real, expected = worker.build_page, []
@@ -309,7 +301,6 @@ class TestWhatIsTold:
         found = self.told(NEW)
         assert sorted({*found, *self.told(NEW)}) == expected
 
-    @pytest.mark.database
     def test_of_the_whole_page_of_an_edit_that_was_marked(self, section):
         """Its change is gone, so nobody knows which row it was."""
         product = Product.objects.order_by("pk")[4]
@@ -477,7 +468,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("name", CHANGES)
 def test_it_tells_sources_apart(name):
     before, after = CHANGES[name]
@@ -556,7 +546,6 @@ def test_it_tells_the_addresses_of_images_apart(settings):
     assert words({}) == others
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("name", ["limit", "max_age", "on_error", "track_deletes"])
 def test_how_pages_are_cut_and_built_does_not_count(name):
     source = type("Source", (limited(10),), {name: 99})
@@ -564,7 +553,6 @@ def test_how_pages_are_cut_and_built_does_not_count(name):
         assert fingerprint(open_section("products", SITE)) == words({})
 
 
-@pytest.mark.database
 def test_rows_and_the_time_of_an_instance_do_not_count(django_assert_num_queries):
     """A queryset is not asked for its rows; each process would have its own time."""
     found = set()
@@ -663,7 +651,6 @@ def prints(rows):
         return found, query_values(section, found)
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("kind", FROM_ROWS)
 def test_values_from_rows_are_no_part_of_the_fingerprint(kind):
     found = [
@@ -692,7 +679,6 @@ VALUES = {
 }
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("kind", VALUES)
 def test_which_values_differ(kind):
     """Those of rows do; their order and the present time do not."""
@@ -731,7 +717,6 @@ SOURCES = {
 }
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_change_of_them_is_found_by_the_next_build_and_announced(
     kind, publish, crawl
