@@ -107,7 +107,6 @@ def towns() -> None:
 
 
 class TestForms:
-    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "form"),
         [
@@ -205,7 +204,6 @@ class TestSuggestions:
 
 
 class TestFields:
-    @pytest.mark.database
     def test_values_behind_a_foreign_key(self, line_at, towns):
         """A key itself needs no join."""
         line = line_at(
@@ -317,7 +315,6 @@ class TestVerifying:
         monkeypatch.setattr(advice, "MAX_ENTRIES", 10)
         make_products(25)
 
-    @pytest.mark.database
     @pytest.mark.parametrize("base", [Plain, zoo.Plain])
     def test_all_rows_are_compared(self, advice_on, base):
         found = advice_on(type("Small", (base,), {"limit": 10}), verify=True)

@@ -317,7 +317,6 @@ class TestLooks:
             assert look().status == 500
             assert "no_such_table" in look().said
 
-    @pytest.mark.database
     def test_it_is_unwell_since_the_first_look(self, project):
         project(lambda _: HttpResponse(status=503))
         first, second = look(), look()
@@ -457,13 +456,11 @@ class TestLooks:
         assert len(said) == answers.MAX_WORDS
         assert said.startswith(r"RuntimeError: \x00x")
 
-    @pytest.mark.database
     def test_a_database_that_is_away_leaves_the_answer(self):
         with fail_queries(writes_to("sitemaps_plus_section")):
             found = answers.look(get_site())
         assert found["default"].status == 200
 
-    @pytest.mark.database
     def test_what_another_has_kept_is_not_known(self, configure):
         """Another version, or one for another origin."""
         good = look()
@@ -488,7 +485,6 @@ class TestLooks:
 
 
 class TestWhoAsks:
-    @pytest.mark.database
     def test_a_build_does(self):
         assert build().problems == []
         found = status()
@@ -496,7 +492,6 @@ class TestWhoAsks:
         assert found.answer.status == 200
         assert (found.stored_origin, found.index_problems) == ("", [])
 
-    @pytest.mark.database
     def test_the_health_view_does_once_a_minute(self, monkeypatch):
         assert status().answer is None
         assert health() == (200, "ok")
@@ -529,7 +524,6 @@ class TestWhoAsks:
         with fail_queries(writes_to("sitemaps_plus_section")):
             assert health() == (200, "unknown")
 
-    @pytest.mark.database
     def test_where_it_cannot_the_state_is_unknown(self, sections):
         """An old answer says nothing, whether it was good or bad."""
         with transaction.atomic():
@@ -554,7 +548,6 @@ class TestWhoAsks:
         assert "Django answers 503" in problem.message
         assert "its service is away" in problem.message
 
-    @pytest.mark.database
     def test_a_button_of_the_dashboard_does(self, client):
         client.force_login(User.objects.create_superuser("admin"))
         ask = reverse("admin:sitemaps_plus_dashboard_act", args=["ask"])

@@ -41,8 +41,6 @@ from tests.support.testapp.models import Product
 from . import rows
 from .rows import ENGINE
 
-pytestmark = pytest.mark.database
-
 SITES = {name: {"BASE_URL": f"https://{name}.example"} for name in ("shop", "blog")}
 
 #: Longer than a builder keeps its pages, and a process its engine, without a heartbeat.
@@ -97,6 +95,7 @@ def read(site: str = "shop") -> SiteStatus:
     return found
 
 
+@pytest.mark.database
 def test_it_takes_few_queries_whatever_there_is(django_assert_max_num_queries):
     sites = get_sites()
     with django_assert_max_num_queries(12) as empty:
@@ -119,6 +118,7 @@ def test_it_takes_few_queries_whatever_there_is(django_assert_max_num_queries):
     assert [(it.pages, len(it.engines)) for it in found] == [(50, 12), (50, 12)]
 
 
+@pytest.mark.database
 def test_a_section_says_each_number():
     """Of the pages that are served; those of other plans count where they matter."""
     now = timezone.now()
@@ -150,6 +150,7 @@ def test_a_section_says_each_number():
     assert it.published_at == ago[7]
 
 
+@pytest.mark.database
 def test_an_engine_says_each_number():
     """With what it has done in the last day; most of its rows are long settled."""
     now = timezone.now()
@@ -173,6 +174,7 @@ def test_an_engine_says_each_number():
     assert (other.engine, other.accepted, other.delay) == ("two", 0, None)
 
 
+@pytest.mark.database
 def test_only_claims_that_live_are_at_work():
     """What a killed builder held is dirty, and nobody's; so is an engine."""
     section = make_section()
@@ -231,6 +233,7 @@ def samples() -> dict[tuple[str, ...], float]:
 
 
 class TestMetrics:
+    @pytest.mark.database
     def test_every_metric_has_its_number(self):
         section = make_section(
             hold_reason="too few",
@@ -268,6 +271,7 @@ class TestMetrics:
         assert [key for key in samples() if "books" in key] == []
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 class TestClocks:
     """Ages, whatever zone the project and the server of its database are in."""

@@ -73,7 +73,6 @@ def urlconf(*patterns: Any) -> Any:
     return type("Urls", (), {"urlpatterns": [*patterns, *urls.urlpatterns]})
 
 
-@pytest.mark.database
 def test_a_site_that_is_well_has_ticks_only():
     found = examined()
     assert {name: it.ok for name, it in found.items()} == {

@@ -138,7 +138,6 @@ class TestListed:
         assert (lead.row, lead.urls) == (name, [URL])
         assert (lead.reasons, found.notes) == ([], [])
 
-    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "page"),
         [
@@ -298,7 +297,6 @@ class TestListed:
 class TestObjects:
     """The same of a row itself, by whatever section has it."""
 
-    @pytest.mark.database
     def test_each_reason_is_named(self, sections, products):
         """Among them who has excluded it; the URL is known none the less."""
         sections.register("products", Published)
@@ -318,7 +316,6 @@ class TestObjects:
         found = explain_object(products[3], get_site())
         assert len(found.rows[0].reasons) == 2
 
-    @pytest.mark.database
     def test_a_parent_and_a_child_are_one_row(self, sections):
         cafe = Cafe.objects.create(slug="cafe")
         route = Route("product-detail", slug="slug")
@@ -337,7 +334,6 @@ class TestObjects:
         assert found.is_listed
         assert any("AttributeError" in note for note in found.notes)
 
-    @pytest.mark.database
     def test_one_that_left_the_query_unseen_is_still_listed(self, sections, products):
         sections.register("products", Published)
         build_fully()
@@ -445,8 +441,8 @@ def either(self: Any) -> Any:
     return Product.objects.filter(Q(published=True) | Q(name="x"))
 
 
-@pytest.mark.database
 class TestConditions:
+    @pytest.mark.database
     def test_each_is_named_with_its_value(self, sections, products):
         def strict(self: Any) -> Any:
             rows = Product.objects.filter(published=True).exclude(name="x")
@@ -517,6 +513,7 @@ class TestConditions:
             [reason] = reasons()
         assert words in reason
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("rows", "words"),
         [
@@ -544,6 +541,7 @@ class TestConditions:
         assert ("listed" in reason) == bool(words)
         assert words in reason
 
+    @pytest.mark.database
     def test_a_time_that_is_over(self, sections, products):
         def rows(self: Any) -> Any:
             return Product.objects.filter(updated_at__gte=timezone.now())
@@ -552,6 +550,7 @@ class TestConditions:
         Product.objects.update(updated_at=datetime(2020, 1, 2, 3, 4, tzinfo=UTC))
         assert reasons() == ["listed until Jan. 2, 2020, 4:04 a.m. CET"]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("source", "words"),
         [
@@ -569,6 +568,7 @@ class TestConditions:
         [reason] = reasons()
         assert words in reason
 
+    @pytest.mark.database
     def test_a_row_without_a_related_one(self, sections):
         def tagged(self: Any) -> Any:
             return Book.objects.filter(tags__name="new", author__name="A")
@@ -580,6 +580,7 @@ class TestConditions:
         [reason] = reasons("/books/b/")
         assert reason == "tag: name: it must be 'new'"
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("condition", "words"),
         [
@@ -663,7 +664,6 @@ class TestDelays:
         build_fully()
         Product.objects.bulk_create([Product(slug="new", name="n", updated_at=START)])
 
-    @pytest.mark.database
     def test_each_has_its_reason(self, configure):
         def reason() -> str:
             [reason] = reasons("/products/new/")
@@ -796,7 +796,6 @@ class TestCommand:
         """Return what gives what the command writes."""
         return partial(run, "explain_url")
 
-    @pytest.mark.database
     def test_it_says_where_it_is(self, sections, products, shown):
         sections.register("products", Published)
         live = f"{URL} is on page 2 of section 'products', lastmod 2026-01-01T12:03:00"
@@ -880,7 +879,6 @@ class TestCommand:
             shown(URL)
 
 
-@pytest.mark.database
 class TestExcluding:
     """Rows that people exclude: pages follow, and engines are notified."""
 

@@ -197,7 +197,6 @@ class TestRows:
         assert group.items == []
         assert group.message.endswith(": a value of it cannot be listed (ValueError)")
 
-    @pytest.mark.database
     @pytest.mark.parametrize("old", ["Product 1 left out: E: a", {"row": "a"}, None, 5])
     def test_what_another_version_stored_is_only_counted(self, old):
         """The next rendering of the page names its rows."""
@@ -238,7 +237,6 @@ class TestOthers:
         [index] = found("sections")
         assert (index.id, index.action) == ("index_failed", "")
 
-    @pytest.mark.database
     def test_what_needs_a_person_comes_in_one_list(self, sections, configure):
         """The index, then sections and engines; what is tried again does not.
 
@@ -335,7 +333,6 @@ class TestOthers:
 
 
 @pytest.mark.usefixtures("products")
-@pytest.mark.database
 def test_it_is_bounded(sections, configure, django_assert_num_queries):
     configure(ENGINES={"one": ENGINE})
     sections.register("others", ProductSource)
@@ -470,7 +467,6 @@ def test_a_change_of_a_section_that_waits_for_approval_is_not_late():
     assert status_ids() == health_ids() == {"section_held"}
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("site")
 def test_a_change_that_waits_for_days_is_late_everywhere():
     wait_for_days()
@@ -499,7 +495,6 @@ class TestSources:
         sections.register("news", limited(10, get_queryset=fail))
         assert len(build().problems) == 2
 
-    @pytest.mark.database
     def test_one_that_raises_is_a_problem_everywhere(self, broken, client):
         assert client.get("/sitemap-products-1.xml").status_code == 200  # the old one
         assert status_ids() == health_ids() == {"section_failed"}
@@ -534,7 +529,6 @@ class TestSources:
         assert "cron" not in f"{found}"
         assert not any("cron job" in page for page in shown())
 
-    @pytest.mark.database
     def test_since_it_began(self, broken):
         """The time of the first failure stays, and the words are the latest."""
         first = Section.objects.get(name="products")
@@ -554,7 +548,6 @@ class TestSources:
         assert status_ids() == health_ids() == set()
         assert not Section.objects.exclude(fault="", fault_since=None).exists()
 
-    @pytest.mark.database
     def test_a_build_that_has_not_read_it_proves_nothing(self, broken, sections):
         """One that looks for no changes, or leaves the section to other code."""
         build(notices=False, waits=False)
@@ -851,7 +844,6 @@ class TestOrigins:
             page = client.get(reverse(f"admin:sitemaps_plus_dashboard_{name}"), query)
             assert "belong to https://example.com" in page.text
 
-    @pytest.mark.database
     def test_it_is_over_once_the_site_has_moved(self, configure, client):
         configure(NOTIFY=True)
         want_urls(["https://example.com/a/"])
@@ -942,7 +934,6 @@ class TestFeedback:
         assert (problem.id, problem.since) == (f"engine_{kind}", moment)
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("site")
 @pytest.mark.parametrize(
     ("rule", "level"), [("page-noindex", "warning"), ("lastmod-future", "info")]

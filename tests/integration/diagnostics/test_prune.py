@@ -233,7 +233,6 @@ def test_queries_and_lists_grow_with_pages_and_not_with_objects(products, monkey
     assert cost() == few
 
 
-@pytest.mark.database
 def test_a_retired_page_is_served_until_it_goes(products, client, media_root):
     Product.objects.filter(pk__lte=products[8].pk).delete()
     Product.objects.filter(pk__gt=products[10].pk).delete()
@@ -287,7 +286,6 @@ class TestMissingSections:
         assert not list((media_root / "sitemaps" / "public").glob("*products*"))
         assert prune() == PruneReport()
 
-    @pytest.mark.database
     def test_it_goes_now_if_a_person_says_so(self, client, crawl, call):
         said = call("--section", "products", "--now", "--dry-run")
         assert re.search(r"sections +1\n", said)
@@ -315,7 +313,6 @@ class TestMissingSections:
             call(*arguments)
         assert all_rows() == before
 
-    @pytest.mark.database
     def test_it_comes_back_with_new_numbers(self, sections, client, crawl):
         self.leave(25)
         prune()
@@ -327,7 +324,6 @@ class TestMissingSections:
         ]
         assert client.get("/sitemap-products-1.xml").status_code == 410
 
-    @pytest.mark.database
     def test_one_that_comes_back_meanwhile_stays(self, monkeypatch):
         """Another process, that knows it, has just built it."""
         real = SectionQuerySet.lock
@@ -341,7 +337,6 @@ class TestMissingSections:
         assert (report.pages, report.sections) == (0, [])
         assert page_row("products", 1).object
 
-    @pytest.mark.database
     def test_its_changes_go(self):
         days = {("products", "1"): DAYS, ("products", "2"): 0 * DAYS}
         days["others", "1"] = DAYS
@@ -384,7 +379,6 @@ def everything(products: Any, sections: Any, configure: Any) -> None:
         Figure.objects.create(**key, hour=hour)
 
 
-@pytest.mark.database
 def test_a_dry_run_says_what_a_prune_removes(everything, call):
     """And removes nothing; the object of an expired claim waits afterwards."""
     before = all_rows(), files()
@@ -426,7 +420,6 @@ def test_no_delivery_is_passed_over_twice(configure, monkeypatch):
     assert [int(found[1]) for found in begun if found] == [0, *keys[1:5:2], keys[4]]
 
 
-@pytest.mark.database
 def test_files_of_killed_writers_go(products, media_root, monkeypatch):
     """When they are old; a writer may be at work on a younger one."""
     root = media_root / "sitemaps"
@@ -450,7 +443,6 @@ def test_files_of_killed_writers_go(products, media_root, monkeypatch):
     assert not [*root.rglob(".sitemaps-plus-*")]
 
 
-@pytest.mark.database
 def test_a_link_to_an_old_object_is_not_old(products, monkeypatch):
     """The file has the time of its publication, long ago."""
     page = page_row("products", 1)
