@@ -353,7 +353,6 @@ def products(sections: Any, settings: Any) -> None:
     settings.ROOT_URLCONF = Project
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 class TestTheRow:
     @pytest.mark.parametrize("site_id", [None, 1, 2, 3])
@@ -396,14 +395,12 @@ class TestTheRow:
             assert django_site(site).pk == 1
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_without_the_app_it_is_what_contrib_makes_of_a_request():
     found = django_site(conf.Site("any", SHOP))
     assert (type(found), str(found)) == (RequestSite, "shop.example")
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_built", [False, True])
 def test_methods_may_ask_for_its_key(
@@ -431,7 +428,6 @@ def test_methods_may_ask_for_its_key(
         assert client.get(f"/sitemap-{name}-4.xml").status_code == 404
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_so_may_those_of_views_in_the_place_of_contribs(
     site_rows, settings, products, client

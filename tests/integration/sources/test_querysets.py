@@ -267,7 +267,6 @@ def test_drop_in_views_list_the_same(shape, books):
     assert sorted(chain(*found)) == paths(queryset())
 
 
-@pytest.mark.database
 def test_drop_in_views_list_what_items_has_evaluated(books):
     """All of one page, in the order of the query, on a database that it names."""
 
@@ -382,7 +381,6 @@ def test_declared_columns_of_such_a_class_stay_columns(books):
     assert locs(plain(render(Columns)))[0] == "https://example.com/book-00"
 
 
-@pytest.mark.database
 def test_code_of_watch_may_return_such_a_class(books, publish):
     """Its keys are read without the class, so that only their pages are rendered."""
     pk = books[5].pk
@@ -491,7 +489,6 @@ def test_the_alias_of_a_filtered_relation_can_be_declared(
     assert None not in lastmods()
 
 
-@pytest.mark.database
 def test_one_row_too_many_is_noticed():
     """A page may hold a tenth more than its limit, not one more."""
     make_products(11)
@@ -501,7 +498,6 @@ def test_one_row_too_many_is_noticed():
         render(limited(10))
 
 
-@pytest.mark.database
 def test_filtered_rows_do_not_count():
     """Rows that the queryset leaves out fill no page."""
     make_products(20)
@@ -572,7 +568,6 @@ def test_a_row_is_listed_once(source, on_error):
     )
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("tagged_books")
 def test_an_item_is_listed_once_in_each_language():
     page = render(InLanguages)
@@ -621,7 +616,6 @@ def test_one_row_is_found_among_its_repetitions(source, sections):
     ]
 
 
-@pytest.mark.database
 @pytest.mark.usefixtures("tagged_books")
 def test_other_urls_of_a_row_stay():
     """A location may cross the relation on purpose."""
