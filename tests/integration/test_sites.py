@@ -182,7 +182,6 @@ def assert_foreign(response: Any, host: str, path: str) -> None:
 
 
 class TestServing:
-    @pytest.mark.database
     def test_each_host_has_its_own_sitemap(self, client, served):
         """Sections by ``sites``, rows by ``site_path``."""
         assert crawl(client, SHOP) == expected(SHOP, "shop")
@@ -249,7 +248,6 @@ class TestServing:
 
 
 class TestBuilding:
-    @pytest.mark.database
     def test_one_command_builds_all(self, client):
         """Each site has its rows, its objects and its public names."""
         build()
@@ -278,7 +276,6 @@ class TestBuilding:
         build("pages")  # where it is
         assert {row.site for row in Section.objects.filter(name="pages")} == {"blog"}
 
-    @pytest.mark.database
     def test_a_section_that_one_site_has_no_more_is_pruned_there(self, sections):
         """On the others it never was, or is registered still."""
         build()
@@ -328,7 +325,6 @@ class TestBuilding:
         index = Section.objects.get(site="shop", name="")
         assert index.origin == "https://new.example"
 
-    @pytest.mark.database
     @pytest.mark.parametrize(
         "command", ["sitemap_status", "prune_sitemaps", "sitemap_doctor"]
     )
@@ -350,7 +346,6 @@ class TestBuilding:
         with pytest.raises(CommandError, match="not listed"):
             call_command("explain_url", f"{SHOP}/books/of-blog/")
 
-    @pytest.mark.database
     def test_a_prune_of_one_leaves_the_files_of_all(self, settings, configure):
         """Not even of pages of the same section and number."""
         configure(PRUNE_SECONDS=0, LEASE_SECONDS=2)
@@ -388,7 +383,6 @@ class TestBuilding:
         assert {tuple(names) for names in began} == {("shop", "blog"), ("blog", "shop")}
 
 
-@pytest.mark.database
 class TestTracking:
     @pytest.fixture(autouse=True)
     def built(self) -> None:
@@ -401,6 +395,7 @@ class TestTracking:
         pages = Page.objects.filter(is_dirty=1).exclude(section__name="")
         return set(pages.values_list("section__site", "section__name"))
 
+    @pytest.mark.database
     @pytest.mark.parametrize("first", ["shop", "blog"])
     def test_whichever_site_is_built_first(self, client, first):
         """It takes the change, and leaves the other site's page to be built."""
@@ -447,6 +442,7 @@ class TestTracking:
         build()
         assert len(crawl(client, SHOP)["/sitemap-books-1.xml"]) == 2
 
+    @pytest.mark.database
     def test_pages_by_position_rest_after_a_build_of_another_site(self, sections):
         """Or the builds of many sites would render each of them all the time."""
         sections.register("first", First)
@@ -489,7 +485,6 @@ class TestNotifying:
         call_command("notify_search_engines", verbosity=0)
         return sorted(RecordingEngine.told())
 
-    @pytest.mark.database
     def test_a_change_is_told_of_each_site(self):
         build()
         assert self.told() == []
@@ -498,7 +493,6 @@ class TestNotifying:
         assert self.told() == EDITED
         assert not Publication.objects.exists()
 
-    @pytest.mark.database
     def test_saves_of_live_sections_are_told_of_each_site(self):
         self.told()
         Product.objects.get(slug="product-00003").save()
@@ -551,12 +545,10 @@ class TestContribSites:
             author, _ = Author.objects.get_or_create(pk=key, defaults={"name": name})
             Book.objects.create(author=author, slug=f"of-{name}")
 
-    @pytest.mark.database
     def test_each_row_is_a_site(self, client, served):
         assert crawl(client, SHOP) == expected(SHOP, "shop")
         assert crawl(client, BLOG) == expected(BLOG, "blog")
 
-    @pytest.mark.database
     def test_a_row_may_be_on_several(self, client, sections, served):
         """By a path that ends at a many-to-many relation, which is watched."""
         sections.unregister("books")

@@ -84,7 +84,6 @@ class TestPage:
 
 
 class TestPanel:
-    @pytest.mark.database
     def test_it_says_where_an_object_is_listed(self, client, editor, products):
         answer = client.get(panel_of(products[12]))
         found = html.fromstring(answer.content.decode())
@@ -298,7 +297,6 @@ class TestExclusions:
         assert names[-2:] == ["nonsense 1", "gone.thing 1"]
         assert "why" in text(client.get(f"{EXCLUSIONS}?q=why&model=testapp.product"))
 
-    @pytest.mark.database
     def test_objects_are_named_to_those_who_may_see_them(self, client, user, products):
         """And have no link to those who may not, or once they have gone."""
         for product in products[:3]:
@@ -571,8 +569,8 @@ class TestRightsToReasons:
         assert "no place for confidential (ValueError)" in ask(client, URL)
 
 
-@pytest.mark.usefixtures("listed")
 @pytest.mark.database
+@pytest.mark.usefixtures("listed")
 def test_each_page_of_the_dashboard_asks(client, editor):
     for name, path, _view in VIEWS:
         if name not in ("running", "act", "csv"):

@@ -111,7 +111,6 @@ def cells(page: Any) -> list[list[str]]:
     return [[" ".join(it.text_content().split()) for it in row] for row in rows]
 
 
-@pytest.mark.database
 class TestStates:
     @pytest.mark.parametrize(
         ("fields", "expected"),
@@ -147,8 +146,8 @@ class TestStates:
         assert "All of its pages are being built anew." in page.text
 
 
-@pytest.mark.database
 class TestOrder:
+    @pytest.mark.database
     def test_pages_are_in_the_order_of_integers(self, products):
         """Not of numbers, nor of text: a split makes new numbers."""
         bounds = pages_of("products").order_by("number").values_list("low", flat=True)
@@ -160,6 +159,7 @@ class TestOrder:
         assert [it.low for it in found.pages] == [first, second, third]
         assert first is None
 
+    @pytest.mark.database
     def test_pages_are_in_the_order_of_numbers(self, sections):
         """Where keys are text, in whose order no index of ours has them."""
         Label.objects.bulk_create([Label(pk=f"label-{n:02}") for n in range(20)])
@@ -197,7 +197,6 @@ def plan(sections: Any, monkeypatch: Any) -> Section:
     return section
 
 
-@pytest.mark.database
 class TestPaging:
     @pytest.mark.parametrize(
         ("number", "expected", "previous", "following"),
@@ -247,6 +246,7 @@ class TestPaging:
         page = admin_client.get(path("section", section="products", **{"from": 999}))
         assert "There is no such page." in page.text
 
+    @pytest.mark.database
     def test_an_index_finds_the_pages(self, plan):
         """Where keys are integers, no query reads or sorts all pages."""
         if connection.vendor == "mysql":
@@ -267,7 +267,6 @@ class TestPaging:
 
 
 class TestShown:
-    @pytest.mark.database
     def test_each_page_says_what_it_is(self, products, admin_client):
         """In words that people understand; long keys and errors are cut."""
         pages = pages_of("products")
@@ -362,7 +361,6 @@ class TestShown:
         query = {"section": "products", "number": 1, **query}
         assert admin_client.get(path(name, **query)).status_code == 404
 
-    @pytest.mark.database
     def test_each_site_has_its_own(self, sections, configure, admin_client):
         sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
         configure(BASE_URL=None, SITES=sites)
@@ -624,7 +622,6 @@ class TestEntries:
         assert self.shown(admin_client) == []
 
 
-@pytest.mark.database
 class TestChanges:
     def shown(self, admin_client: Any) -> str:
         page = tree(admin_client.get(path("section", section="products")))
@@ -672,6 +669,7 @@ class TestChanges:
         moments = page.xpath(f"//{CHANGES}//time/@datetime")
         assert {datetime.fromisoformat(it) for it in moments} == {NOW}
 
+    @pytest.mark.database
     def test_those_of_a_day_are_counted(self, products, admin_client):
         now, row = timezone.now(), Section.objects.get(name="products")
         latest = [

@@ -518,7 +518,6 @@ def lazy(
     sections.pending = sections.unread = None
 
 
-@pytest.mark.database
 def test_views_and_builds_wait_until_it_can_be_read(lazy, client, crawl):
     make_products(12)
     lazy(MISSING)
@@ -537,7 +536,6 @@ def test_views_and_builds_wait_until_it_can_be_read(lazy, client, crawl):
     assert problems_of(status) == []
 
 
-@pytest.mark.database
 def test_what_was_published_stays(lazy, client, crawl, sections):
     make_products(12)
     sections.register("others", limited(10))

@@ -279,7 +279,6 @@ def public() -> set[str]:
     return {name for name in files() if name.startswith("public/sitemap")}
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 class TestLive:
     """``--live``: a section goes back to live serving."""
@@ -337,6 +336,7 @@ class TestLive:
         prune()
         assert not Change.objects.exists()
 
+    @pytest.mark.database
     def test_a_builder_at_work_loses_its_claim(self, registered, crawl):
         is_first = [True]
 

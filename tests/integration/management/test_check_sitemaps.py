@@ -363,7 +363,6 @@ class TestAudit:
 class TestFindings:
     """The dashboard shows them later: those of all the site's own sections."""
 
-    @pytest.mark.database
     def test_they_are_kept_until_the_next_audit(self, project):
         project.register("gone", listing("gone/", "moved/"))
         began = timezone.now()
@@ -472,7 +471,6 @@ class TestSources:
         assert " at 5,400/s\n" in said
         assert "  110 times as fast\n" in said
 
-    @pytest.mark.database
     def test_sections_can_be_chosen_and_verified(self, shown):
         lines = shown("--verify", "--section", "products", "--section", "labels")
         assert "products: the same on 5 rows\nlabels: no entries\n" in lines

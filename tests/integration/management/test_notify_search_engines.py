@@ -93,7 +93,6 @@ def told() -> list[str]:
 
 
 class TestChoice:
-    @pytest.mark.database
     def test_without_a_choice_what_waits_is_told(self, report_of):
         """A rename since the build: both URLs; nothing of what was built at first."""
         Product.objects.filter(slug="product-00003").first().delete()

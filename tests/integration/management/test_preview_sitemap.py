@@ -54,7 +54,6 @@ def served(client: Any, path: str) -> list[str]:
     return [line for line in lines if line.startswith("<url>")]
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("is_built", [False, True])
 def test_it_shows_what_a_page_has(client, run, is_built):
     if is_built:

@@ -71,7 +71,6 @@ def indexnow(tell, engine, clock):
 
 
 class TestAnEngineThatIsAway:
-    @pytest.mark.database
     def test_it_is_left_alone_for_as_long_as_it_asks(self, indexnow, clock):
         indexnow.faults.script(status(503, Retry_After="900"))
         want(*urls(3))
@@ -113,7 +112,6 @@ class TestAnEngineThatIsAway:
         assert notify_engines().sent == 2
 
 
-@pytest.mark.database
 class TestAnEngineThatRefuses:
     def test_it_is_parked_until_somebody_acts(self, indexnow, clock, messages):
         indexnow.faults.script(status(403))
@@ -147,7 +145,6 @@ class TestAnEngineThatRefuses:
 
 
 class TestABadUrl:
-    @pytest.mark.database
     def test_all_others_are_told(self, indexnow, messages):
         good, bad = urls(100), f"https://example.com/{MARKER}/"
         want(*good[:70], bad, *good[70:])
@@ -253,7 +250,6 @@ def tell_until(told: list[str], clock: Clock) -> list[str]:
     return failures
 
 
-@pytest.mark.database
 class TestBatches:
     def test_each_is_of_one_host_and_not_too_large(self, tell):
         tell(few=FewEngine)
@@ -274,6 +270,7 @@ class TestBatches:
         sizes = [len(batch.targets) for batch in FewEngine.batches]
         assert sizes[:5] == [1, 2, 4, 8, 8]
 
+    @pytest.mark.database
     def test_what_waits_longest_is_told_first(self, tell, clock):
         """Also where its URL is new and others were told before."""
         tell(single=SingleEngine)
@@ -564,7 +561,6 @@ class TestChangesThatCome:
         assert not Delivery.objects.waiting().exists()
 
 
-@pytest.mark.database
 def test_nobody_hears_where_engines_are_off(tell):
     tell(recording=RecordingEngine, NOTIFY=False)
     changed()
@@ -572,7 +568,6 @@ def test_nobody_hears_where_engines_are_off(tell):
     assert notify_engines().requests == 0
 
 
-@pytest.mark.database
 def test_engines_of_feeds_hear_of_no_urls(tell):
     tell(hub=HubEngine)
     changed()
@@ -620,7 +615,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return sent
 
 
-@pytest.mark.database
 class TestCelery:
     @pytest.fixture
     def executor(self, recording, monkeypatch):
@@ -767,7 +761,6 @@ def second_fails(monkeypatch):
     monkeypatch.setattr(DeliveryQuerySet, "want", failing)
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_what_a_publication_changed(recording, publish, second_fails, monkeypatch):
     """What was queued before a failure stays, and all of it is heard once more."""
@@ -787,7 +780,6 @@ def test_what_a_publication_changed(recording, publish, second_fails, monkeypatc
     assert not Publication.objects.exists()
 
 
-@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_urls_that_are_chosen(recording, second_fails, monkeypatch):
     monkeypatch.setattr(outbox, "BATCH_ROWS", 2)

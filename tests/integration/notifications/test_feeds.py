@@ -232,7 +232,6 @@ SECOND = "https://example.com/sitemaps-2.xml"
 ELSEWHERE = "https://shop.example"
 
 
-@pytest.mark.database
 def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     monkeypatch.setattr(limits, "MAX_ENTRIES", 2)
     tell(console=ConsoleEngine)
@@ -255,7 +254,6 @@ def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     assert ConsoleEngine.told()[2:] == [SECOND]
 
 
-@pytest.mark.database
 def test_a_host_that_returns_is_told_again(tell, clock, configure):
     """As after a move that was called off; once a day at most."""
     tell(console=ConsoleEngine)
@@ -273,7 +271,6 @@ def test_a_host_that_returns_is_told_again(tell, clock, configure):
     assert ConsoleEngine.told() == [INDEX, there, INDEX]
 
 
-@pytest.mark.database
 def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, configure):
     tell(console=ConsoleEngine, other=OtherConsole)
     with (
@@ -289,7 +286,6 @@ def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, configure):
     assert not Delivery.objects.waiting().exists()
 
 
-@pytest.mark.database
 def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock):
     tell(hub=HubEngine)
     notify_engines()

@@ -204,7 +204,6 @@ class TestChangesDuringABuildOfWhichNobodyIsTold:
         assert told() == renamed
 
 
-@pytest.mark.database
 class TestAnnounceSaves:
     @pytest.fixture(autouse=True)
     def products(self, recording, publish):
@@ -230,6 +229,7 @@ class TestAnnounceSaves:
         build_and_relay()
         assert told() == []
 
+    @pytest.mark.database
     def test_ranges_are_told_row_by_row(self, products, monkeypatch):
         path = "django_sitemaps_plus.tracking.recording.SINGLE_KEYS"
         monkeypatch.setattr(path, 4)
@@ -238,7 +238,6 @@ class TestAnnounceSaves:
         assert told() == product_urls(range(8))
 
 
-@pytest.mark.database
 @pytest.mark.parametrize(
     "declared", [{"lastmod": "author__updated_at"}, {"watch": {Author: "book"}}]
 )
@@ -257,7 +256,6 @@ def test_rows_of_related_objects_are_told(recording, publish, declared):
     assert told() == []
 
 
-@pytest.mark.database
 def test_without_it_such_a_save_is_not_told(recording, publish):
     made = make_products(5)
     publish(limited(10, lastmod=None))
@@ -266,13 +264,13 @@ def test_without_it_such_a_save_is_not_told(recording, publish):
     assert told() == []
 
 
-@pytest.mark.database
 class TestASiteThatIsNotBuilt:
     @pytest.fixture(autouse=True)
     def products(self, recording, sections):
         sections.register("products", limited(10, get_queryset=published))
         return make_products(5)
 
+    @pytest.mark.database
     def test_saves_are_told(self, products):
         products[3].save()
         products[4].save()
@@ -280,6 +278,7 @@ class TestASiteThatIsNotBuilt:
         assert told() == product_urls([3, 4])
         assert told() == []
 
+    @pytest.mark.database
     def test_times_run_from_when_a_save_was_recorded(self, products, tell, clock):
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         products[3].save()
@@ -288,6 +287,7 @@ class TestASiteThatIsNotBuilt:
         clock.forward(seconds=60)
         assert told() == product_urls([3])
 
+    @pytest.mark.database
     def test_saves_are_not_lost_to_a_first_build_that_began_meanwhile(
         self, products, monkeypatch
     ):
@@ -436,7 +436,6 @@ def changes(heard: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     )
 
 
-@pytest.mark.database
 @pytest.mark.django_db
 class TestALastmodThatIsThePresentTime:
     @pytest.mark.parametrize("source", SOURCES, ids=["contrib", "method"])

@@ -54,7 +54,6 @@ def look_is_due() -> None:
     sync._looked_at.clear()
 
 
-@pytest.mark.database
 def test_each_page_and_the_index_has_a_name(products, public):
     """A link to its object, so it takes no room, with the time of publication."""
     assert wrong_names(public) == []
@@ -121,7 +120,6 @@ def test_a_reader_keeps_the_file_that_it_has_opened(products, public):
         assert opened.read() == before != (public / PAGE).read_bytes()
 
 
-@pytest.mark.database
 def test_names_are_looked_after_beside_a_section_that_is_always_live(
     products, public, sections
 ):
@@ -140,7 +138,6 @@ def test_names_are_looked_after_beside_a_section_that_is_always_live(
     assert wrong_names(public) == []
 
 
-@pytest.mark.database
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
     edits = [
@@ -441,7 +438,6 @@ def named(sections, public):
     build_and_relay()
 
 
-@pytest.mark.database
 def test_each_is_served_under_its_name(named, client, public):
     """By a view and from the public tree, at the URL that the index lists."""
     found = set(read_index(client.get("/sitemap.xml").content))
@@ -461,7 +457,6 @@ def test_directories_do_not_differ_in_case_alone(named):
     assert all(path.name.isascii() for path in directories)
 
 
-@pytest.mark.database
 def test_names_and_objects_in_use_stay(named, public, monkeypatch):
     """When builds repair names, and when old objects are pruned."""
     before = sorted(path.name for path in public.iterdir())

@@ -178,8 +178,8 @@ def told(shop: Any, monkeypatch: Any) -> Told:
     return told
 
 
-@pytest.mark.database
 class TestLooks:
+    @pytest.mark.database
     def test_an_idle_one_is_a_query(self, told):
         with CaptureQueriesContext(connection) as asked:
             assert told.looks() == []
@@ -192,6 +192,7 @@ class TestLooks:
         assert told.looks(2) == [{"products", "others"}]
         assert unfinished() == []
 
+    @pytest.mark.database
     def test_a_change_that_must_wait_is_looked_at_once(self, told):
         """Until another comes, also one with a lower key that was committed later."""
         Change.objects.create(section="nobody", pk=9_000)
@@ -214,6 +215,7 @@ class TestLooks:
         told.runner._due["sweep"] = 0.0
         assert told.looks() == [set()]
 
+    @pytest.mark.database
     def test_a_connection_that_broke_is_closed(self, told, monkeypatch):
         """That of a database which holds changes alone: nobody else would notice."""
         broken, sound = Mock(errors_occurred=True), Mock(errors_occurred=False)
@@ -224,7 +226,6 @@ class TestLooks:
         sound.close_if_unusable_or_obsolete.assert_not_called()
 
 
-@pytest.mark.database
 class TestAudits:
     @pytest.fixture(autouse=True)
     def short(self, configure: Any) -> None:
@@ -298,7 +299,6 @@ class TestFailures:
         assert told.looks() == []
 
 
-@pytest.mark.database
 class TestOnce:
     def test_it_does_all_that_waits(self, shop, run, configure):
         shop()

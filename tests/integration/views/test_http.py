@@ -370,7 +370,6 @@ def moved(client, path: str) -> str:
     return str(response["Location"])
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("is_built", [False, True])
 def test_each_old_page_leads_to_its_rows(sections, client, is_built):
     """Live, and once it is built; the first one also without a number."""
@@ -404,7 +403,6 @@ def test_rows_are_counted_over_pages_that_split_and_merged(shop, client):
     assert client.get("/sitemap-products.xml?p=3").status_code == 404
 
 
-@pytest.mark.database
 def test_a_page_of_a_section_with_a_number_in_its_name(sections, client):
     """It looks like a page, but no section has the rest of the name."""
     make_products(1)
@@ -414,7 +412,6 @@ def test_a_page_of_a_section_with_a_number_in_its_name(sections, client):
     assert client.get("/sitemap-news-2024.xml.gz").status_code == 404
 
 
-@pytest.mark.database
 def test_the_index_takes_no_notice_of_a_page(sections, client):
     """Many projects had one sitemap at that URL."""
     make_products(1)
@@ -424,7 +421,6 @@ def test_the_index_takes_no_notice_of_a_page(sections, client):
     assert first.content == second.content
 
 
-@pytest.mark.database
 def test_another_pattern_leads_there_by_the_redirect_of_the_guide(
     sections, client, settings
 ):

@@ -44,8 +44,8 @@ def test_the_index_has_a_second_name(client):
     assert (same.content, same.headers) == (index.content, index.headers)
 
 
-@pytest.mark.usefixtures("published")
 @pytest.mark.database
+@pytest.mark.usefixtures("published")
 def test_changes_that_cannot_be_counted_hide_no_page(client, settings):
     """They are said while developing only."""
     settings.DEBUG = True
@@ -53,8 +53,8 @@ def test_changes_that_cannot_be_counted_hide_no_page(client, settings):
         assert client.get(PAGE).status_code == 200
 
 
-@pytest.mark.usefixtures("published")
 @pytest.mark.database
+@pytest.mark.usefixtures("published")
 @pytest.mark.parametrize("path", PATHS)
 def test_the_page_row_knows_validators_and_sizes(
     client, monkeypatch, path, django_assert_num_queries
@@ -75,7 +75,6 @@ def test_the_page_row_knows_validators_and_sizes(
 
 
 @pytest.mark.usefixtures("published")
-@pytest.mark.database
 class TestRowsOfTheTable:
     def test_edits_wait_for_the_next_build(self, client):
         """What is published stays; a section with a plan is not planned live."""
@@ -87,6 +86,7 @@ class TestRowsOfTheTable:
         build_fully(allow_shrink=True)
         assert client.get(PAGE).status_code == 404
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("after", "expected"), [(0.09, None), (0.1, "Fri, 02 Jan 2026 03:04:05 GMT")]
     )
@@ -153,8 +153,8 @@ class TestDamagedObjects:
         assert "Last-Modified" not in answer
 
 
-@pytest.mark.usefixtures("published")
 @pytest.mark.database
+@pytest.mark.usefixtures("published")
 class TestDatabaseFaults:
     def test_a_page_is_served_live_while_our_tables_are_missing(self, client, messages):
         """Before migrate the sitemaps are there, since the sources are."""
