@@ -456,6 +456,7 @@ class TestConditions:
             "popularity is 2.0; it must be above 3.0",
         ]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(
         ("condition", "words"),
         [

@@ -197,6 +197,7 @@ class TestRows:
         assert group.items == []
         assert group.message.endswith(": a value of it cannot be listed (ValueError)")
 
+    @pytest.mark.database
     @pytest.mark.parametrize("old", ["Product 1 left out: E: a", {"row": "a"}, None, 5])
     def test_what_another_version_stored_is_only_counted(self, old):
         """The next rendering of the page names its rows."""
