@@ -31,14 +31,7 @@ from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
 
 from .actions import allowed_actions, say_done
-from .pages import (
-    MAX_NAMED,
-    as_seen,
-    fields_shown,
-    known_sites,
-    named_objects,
-    show,
-)
+from .pages import MAX_NAMED, as_seen, fields_shown, known_sites, named_objects, show
 
 logger = logging.getLogger(__name__)
 

@@ -45,14 +45,7 @@ from django_sitemaps_plus.sources.keys import has_text, key_field
 from django_sitemaps_plus.tracking.relations import is_model
 
 from .crawlers import route_to
-from .examining import (
-    Faults,
-    declared,
-    error,
-    examined,
-    is_of_project,
-    warning,
-)
+from .examining import Faults, declared, error, examined, is_of_project, warning
 from .languages import check_codes
 from .times import check_items
 

@@ -54,11 +54,7 @@ from .classes import (
     instead,
     of_row,
 )
-from .crawlers import (
-    check_location,
-    check_view,
-    has_only_views_of_contrib,
-)
+from .crawlers import check_location, check_view, has_only_views_of_contrib
 from .examining import (
     Faults,
     declared,

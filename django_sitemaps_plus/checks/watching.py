@@ -28,11 +28,7 @@ from django_sitemaps_plus.sources import (
     dependencies,
     related,
 )
-from django_sitemaps_plus.sources.compiling import (
-    images_of,
-    is_expression,
-    is_path,
-)
+from django_sitemaps_plus.sources.compiling import images_of, is_expression, is_path
 from django_sitemaps_plus.sources.images import lacks_media_url
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages

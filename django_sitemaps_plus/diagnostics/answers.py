@@ -20,9 +20,7 @@ from django.conf import settings
 from django.core.cache import caches
 from django.db import Error, connections, transaction
 from django.db.models import Q
-from django.urls import (
-    NoReverseMatch,
-)
+from django.urls import NoReverseMatch
 from django.utils import timezone
 
 from django_sitemaps_plus import cache

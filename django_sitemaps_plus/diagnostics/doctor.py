@@ -18,10 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
 from django_sitemaps_plus.core.gzip import write_document
-from django_sitemaps_plus.exceptions import (
-    ConfigurationError,
-    SitemapsPlusError,
-)
+from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import INDEX, Page, Section, Worker, own_alias
 from django_sitemaps_plus.models.base import atomic, contained
