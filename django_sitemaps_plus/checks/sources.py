@@ -46,14 +46,7 @@ from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
-from .classes import (
-    attribute_of,
-    check_contrib,
-    check_names,
-    check_values,
-    instead,
-    of_row,
-)
+from . import classes
 from .crawlers import check_location, check_view, has_only_views_of_contrib
 from .examining import (
     Faults,
@@ -149,10 +142,12 @@ def _messages(source: Source) -> Faults:
 
 def _parts(source: Source) -> Faults:
     """Yield what is wrong with a source; a part that raises leaves the others."""
-    if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
+    if isinstance(source, SitemapSource) and not (
+        yield from classes.check_contrib(source)
+    ):
         return
-    yield from declared(check_names(source))
-    if not (yield from declared(check_values(source))):
+    yield from declared(classes.check_names(source))
+    if not (yield from declared(classes.check_values(source))):
         return
     yield from _pages(source)
     if isinstance(source, ModelSource | ViewSource):
@@ -325,7 +320,7 @@ def _arguments(source: ModelSource, route: Route) -> Faults:
     """Yield the arguments of a route that are no path and no expression."""
     for key, given in route.arguments.items():
         if not isinstance(given, str) and not compiling.is_expression(given):
-            own = attribute_of(source.model, given) or "slug"
+            own = classes.attribute_of(source.model, given) or "slug"
             hint = f'Name a field, such as {key}="{own}".'
             if isinstance(given, int | float):
                 hint = f"Write {key}=Value({given!r})."
@@ -358,8 +353,8 @@ def _path(source: ModelSource, field: str, path: str) -> Faults:
                 raise
     hint = _suggest_field(source, path)
     if not hint or field in ("changefreq", "priority", "location"):
-        hint = instead(source, field, path) or hint
-    elif better := of_row(source, source.model, field, path):
+        hint = classes.instead(source, field, path) or hint
+    elif better := classes.of_row(source, source.model, field, path):
         hint = better
     yield error(22, message, f"{reason}. {hint}".rstrip())
 

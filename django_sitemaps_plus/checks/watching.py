@@ -26,17 +26,13 @@ from django_sitemaps_plus.sources import (
     Route,
     Under,
     dependencies,
+    querysets,
     related,
 )
 from django_sitemaps_plus.sources.compiling import images_of, is_expression, is_path
 from django_sitemaps_plus.sources.images import lacks_media_url
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
-from django_sitemaps_plus.sources.querysets import (
-    has_windows,
-    pages_by_key,
-    queryset_of,
-)
 from django_sitemaps_plus.sources.reading import listed_rows, page_query
 from django_sitemaps_plus.tracking import relations
 from django_sitemaps_plus.tracking.databases import may_hold_changes
@@ -118,7 +114,7 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
 def check_query(source: ModelSource) -> Faults:
     """Compile the query, since an expression shows its faults nowhere else."""
     with open_section(source, sample_site()).reading():
-        if not pages_by_key(given := queryset_of(source)):
+        if not querysets.pages_by_key(given := querysets.queryset_of(source)):
             yield _unpaged(given)
             return
         yield from _other_model(source.model, given.model)
@@ -154,7 +150,7 @@ def check_query(source: ModelSource) -> Faults:
         yield warning(32, message, f"{hint} Each URL is written once.")
     yield from _tree(source, rows, page)
     yield from check_times(source, rows, page)
-    if has_windows(page):
+    if querysets.has_windows(page):
         yield warning(
             53,
             "it has a window function, so that each page reads all rows.",

@@ -11,19 +11,13 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from django import urls
 from django.conf import settings
 from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import handle_uncaught_exception
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404
-from django.urls import (
-    Resolver404,
-    get_resolver,
-    get_urlconf,
-    resolve,
-    set_script_prefix,
-)
 
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.outages import in_one_line
@@ -85,11 +79,11 @@ def ask(url: str, site: Site, **headers: str) -> Any:
     token = _is_asking.set(True)
     try:
         with surroundings(site), in_force(None):  # the host chooses the site
-            set_script_prefix(site.script_prefix)
+            urls.set_script_prefix(site.script_prefix)
             response: Any = _handler(tuple(settings.MIDDLEWARE)).get_response(request)
             match = getattr(request, "resolver_match", None)
-            with suppress(Resolver404):  # a cache may have answered before
-                match = match or resolve(request.path_info)
+            with suppress(urls.Resolver404):  # a cache may have answered before
+                match = match or urls.resolve(request.path_info)
     finally:
         _is_asking.reset(token)
     response.error, response.match = request.error, match
@@ -123,7 +117,7 @@ class _Handler(BaseHandler):
 
 def _response_for(error: Exception, request: Any) -> Any:
     """Return what Django answers for an error; 500 where its view fails as well."""
-    resolver: Any = get_resolver(get_urlconf())
+    resolver: Any = urls.get_resolver(urls.get_urlconf())
     try:
         codes = [code for kind, code in _STATUS.items() if isinstance(error, kind)]
         if not codes:

@@ -18,17 +18,9 @@ from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS, LimitExceede
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sites import get_site, sample_site, site_in
 
+from . import compiling
 from .base import DeclaredSource, ModelSource, Source, ViewSource
 from .columns import Failed, Getter, Values, called, constant
-from .compiling import (
-    Columns,
-    compile_lines,
-    declarations_of,
-    declared_methods,
-    indexed_lastmod,
-    names_of,
-    select,
-)
 from .conditions import without_excluded
 from .dates import as_stored
 from .dependencies import dependence, many_joins
@@ -235,7 +227,7 @@ class ViewReader(_DeclaredReader[ViewSource]):
 
     def _writer(self) -> Lines:
         site = get_site()
-        declared = declarations_of(self.source).items()
+        declared = compiling.declarations_of(self.source).items()
         getters = {name: _declared(value) for name, value in declared}
         getters["title"] = _declared(self.source.title)
         lines = self._lines(getters, site.origin)
@@ -267,14 +259,14 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     @property
     def has_titles(self) -> bool:
-        return super().has_titles or bool(declared_methods(self.source))
+        return super().has_titles or bool(compiling.declared_methods(self.source))
 
     @property
     def rows_depend(self) -> bool:  # type: ignore[override]
         return bool(dependence(listed_rows(self.source), page_query(self.source)))
 
     def newest_keys(self, most: int) -> list[Any] | None:
-        field = indexed_lastmod(self.source)
+        field = compiling.indexed_lastmod(self.source)
         if field is None:
             return None
         is_dated = Q((f"{field.name}__isnull", False))
@@ -283,7 +275,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
         return list(dict.fromkeys(keys.order_by(*orders)[:most]))
 
     def latest_lastmod(self, until: datetime) -> Any:
-        field = indexed_lastmod(self.source)
+        field = compiling.indexed_lastmod(self.source)
         if field is None:
             return None
         is_moment = isinstance(field, DateTimeField)
@@ -297,7 +289,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     @property
     def _beside_keys(self) -> Collection[str]:  # type: ignore[override]
-        field = indexed_lastmod(self.source)
+        field = compiling.indexed_lastmod(self.source)
         return [] if field is None else [field.name]
 
     def key_space(self) -> KeySpace:
@@ -313,10 +305,11 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         source, rows = self.source, listed_rows(self.source)
         narrow = partial(in_range, key=source.key, key_range=key_range)
-        compiled = compile_lines(source, rows, get_site(), narrow, self.titles_in)
-        columns, lines = compiled
-        query = self._written(narrow(select(rows, columns)))
-        name = names_of(query, columns, self.max_entries)
+        columns, lines = compiling.compile_lines(
+            source, rows, get_site(), narrow, self.titles_in
+        )
+        query = self._written(narrow(compiling.select(rows, columns)))
+        name = compiling.names_of(query, columns, self.max_entries)
         lines, first = without_repeated(lines, query), 0
         # Lines are in memory, and grow with the square of the languages.
         size = CHUNK_ROWS * 4 // max(4, len(languages_of(source)))
@@ -332,9 +325,9 @@ class ModelReader(_DeclaredReader[ModelSource]):
         def narrow(among: QuerySet[Any]) -> QuerySet[Any]:
             return by_key(narrowed(among, Q((f"{source.key}__in", keys))), source.key)
 
-        columns, lines = compile_lines(source, rows, get_site(), narrow)
+        columns, lines = compiling.compile_lines(source, rows, get_site(), narrow)
         key = columns.add(source.key)
-        query = self._written(narrow(select(rows, columns)))
+        query = self._written(narrow(compiling.select(rows, columns)))
         lines = without_repeated(lines, query)
         # A join may show a row more than once.
         most = max(self.max_entries, 10 * len(keys))
@@ -372,8 +365,8 @@ def every_row(source: ModelSource) -> QuerySet[Any]:
 def page_query(source: ModelSource) -> QuerySet[Any]:
     """Return the query that reads a page, not yet run, for the rows of all pages."""
     rows = listed_rows(source)
-    columns, _ = compile_lines(source, rows, sample_site())
-    return by_key(select(rows, columns), source.key)
+    columns, _ = compiling.compile_lines(source, rows, sample_site())
+    return by_key(compiling.select(rows, columns), source.key)
 
 
 def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
@@ -382,7 +375,7 @@ def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
 
 
 def read(
-    query: Any, columns: Columns, limit: int, size: int = CHUNK_ROWS
+    query: Any, columns: compiling.Columns, limit: int, size: int = CHUNK_ROWS
 ) -> Iterator[list[Any]]:
     """Yield the rows of a query, many at a time; raise where they exceed a page."""
     query, rows = limited(query, limit + 1), 0

@@ -27,15 +27,8 @@ from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.querysets import plain
 from django_sitemaps_plus.sources.related import path_model
 
+from . import locating
 from .databases import attempt, databases
-from .locating import (
-    compare_all,
-    delete_changes,
-    is_notified,
-    mark_all,
-    mark_rows,
-    note_saved,
-)
 from .relations import BY_CODE, rows_of
 
 logger = logging.getLogger(__name__)
@@ -82,7 +75,8 @@ def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
     Sections of which none waits are left out.
     """
     names, waiting = set(sections), dict[str, tuple[int, datetime]]()
-    if not is_notified():  # some are left by sections that went back to live serving
+    # Some are left by sections that went back to live serving.
+    if not locating.is_notified():
         planned = Section.objects.planned().filter(name__in=names)
         names = set(planned.values_list("name", flat=True))
     rows = Change.objects.filter(section__in=names).order_by().values_list("section")
@@ -137,16 +131,16 @@ def _take(row: Section, reader: Reader[Any], changes: list[Change]) -> Collectio
     has_others = get_settings().sites is not None
     for one in [*(others.order_by("pk") if has_others else ()), row]:
         if space is not None and (is_announced or one.next_number == 1):
-            note_saved(one, space, keys, ranges, changes[0].at)
+            locating.note_saved(one, space, keys, ranges, changes[0].at)
         # Changes go with the last mark: a crash in between marks other sites twice.
         own = changes if one is row else ()
         if is_all:
-            mark_all(one)
-            delete_changes(own)
+            locating.mark_all(one)
+            locating.delete_changes(own)
         else:
             if has_foreign:  # what they mean here is found by comparing
-                compare_all(one)
-            mark_rows(one, reader, keys, ranges, changes=own)
+                locating.compare_all(one)
+            locating.mark_rows(one, reader, keys, ranges, changes=own)
     return () if is_all else keys
 
 
