@@ -25,10 +25,11 @@ _DEPLOY_CHECKS = partial(_check, "DEPLOY_CHECKS")
 
 
 def _look(**given: Any) -> None:
-    """Ask Django for the index after a build, in the process that has built."""
-    from .diagnostics.answers import look_after_build
+    """Ask Django for the index after a build: what was published changes answers."""
+    from .diagnostics.answers import look_now_and_then
+    from .sites import get_site
 
-    look_after_build(**given)
+    look_now_and_then(get_site())
 
 
 class SimpleSitemapsPlusConfig(AppConfig):

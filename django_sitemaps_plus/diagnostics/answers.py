@@ -35,7 +35,6 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.serving.live import LiveFault, live_faults
 from django_sitemaps_plus.site_urls import index_url, page_url
-from django_sitemaps_plus.sites import get_site
 
 from .asking import ask
 
@@ -199,11 +198,6 @@ def look_now_and_then(*sites: Site) -> dict[str, Answer]:
             if Section.objects.note_of_index(site.name, ~lately, asked_at=Now()):
                 due.append(site)
     return look(*due)
-
-
-def look_after_build(**kwargs: Any) -> None:
-    """Look, as a receiver of ``build_finished``: what was published changes answers."""
-    look_now_and_then(get_site())
 
 
 def stored_answer(kept: dict[str, Any] | None, site: Site) -> Answer | None:

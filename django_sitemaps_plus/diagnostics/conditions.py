@@ -255,17 +255,12 @@ def _compared(condition: Condition, row: Any) -> str:
         told += ["…"] if len(wanted) > MAX_VALUES else []
         wanted_words = ", ".join(told)
     else:
-        shown["value"], wanted_words = _apart(value, wanted, field)
+        told = [in_words(it, field) for it in (value, wanted)]
+        if isinstance(wanted, datetime) and told[0] == told[1]:
+            told = [in_words(it, has_seconds=True) for it in (value, wanted)]
+        shown["value"], wanted_words = told
     asked = (_ASKS_NOT if is_negated else _ASKS)[name] % wanted_words
     return words % {**shown, "asked": asked}
-
-
-def _apart(value: Any, wanted: Any, field: Any) -> list[str]:
-    """Return two values in words, with seconds if these alone tell them apart."""
-    told = [in_words(it, field) for it in (value, wanted)]
-    if isinstance(wanted, datetime) and told[0] == told[1]:
-        return [in_words(it, has_seconds=True) for it in (value, wanted)]
-    return told
 
 
 def _listed(moment: Any, *, is_early: bool) -> str:

@@ -146,12 +146,7 @@ def explain_url(
         found.notes += [it for it in unread if it not in found.notes]
     if not found.listings and not found.rows and not found.notes:
         found.notes.append(where_it_leads(found.url, site))
-    # Engines know a URL as it is listed, or would be.
-    known = [it.url for it in found.listings]
-    known += [url for lead in found.rows for url in lead.urls]
-    told = found.url if found.url in known else [*known, found.url][0]
-    is_gone = found.is_whole and not found.listings
-    found.engines = answers_of_engines(told, site, is_gone=is_gone)
+    _ask_engines(found, site)
     return found
 
 
@@ -203,13 +198,19 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         if has_failed and (whole := _of_all_rows(section)):
             # Its query fails: look the row up without it, as far as that goes.
             _add(found, whole, same, (), viewer)
-    urls = [it.url for it in found.listings]
-    urls += [url for lead in found.rows for url in lead.urls]
-    if urls:
-        found.url = urls[0]
-        is_gone = found.is_whole and not found.listings
-        found.engines = answers_of_engines(found.url, site, is_gone=is_gone)
+    found.url = _ask_engines(found, site)
     return found
+
+
+def _ask_engines(found: Explanation, site: Site) -> str:
+    """Add what engines have said; return the URL as it is listed, or would be."""
+    known = [it.url for it in found.listings]
+    known += [url for lead in found.rows for url in lead.urls]
+    told = found.url if found.url in known else [*known, found.url][0]
+    if told:
+        is_gone = found.is_whole and not found.listings
+        found.engines = answers_of_engines(told, site, is_gone=is_gone)
+    return told
 
 
 def _add(

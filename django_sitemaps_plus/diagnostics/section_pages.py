@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from html import unescape
@@ -56,6 +56,9 @@ TRENDS_SECONDS = 600
 
 #: Pages that a search looks through, its seconds, and the entries that it returns.
 MAX_PAGES, MAX_SECONDS, MAX_FOUND = 100, 2, 100
+
+#: URLs and lastmods of entries.
+Entries: TypeAlias = Iterator[tuple[str, str]]
 
 #: Returns a page as XML, "" without entries, and None where it cannot be read now.
 Read: TypeAlias = Callable[[int], str | None]
@@ -212,7 +215,7 @@ def page_numbers(section: str, site: Site) -> Sequence[int]:
     return range(1, len(plan.ranges) + 1) if plan else ()
 
 
-def entries_with(word: str, text: str) -> Iterator[tuple[str, str]]:
+def entries_with(word: str, text: str) -> Entries:
     """Yield URL and lastmod of the entries whose URL, encoded or not, has a word."""
     word = word.casefold()
     for escaped, lastmod, _rest in entries_in(text):
@@ -238,19 +241,14 @@ def search(word: str, numbers: Sequence[int], read: Read) -> Search:
     The search ends after MAX_PAGES, with the page at which MAX_SECONDS are over, or
     once MAX_FOUND entries are found. Their URLs are decoded for people.
     """
-    until, result = monotonic() + MAX_SECONDS, Search(len(numbers))
-    for number in numbers[:MAX_PAGES]:
-        text = read(number)
-        result.looked += 1
-        result.unread += text is None
-        for url, lastmod in entries_with(word, text or ""):
-            result.is_cut = len(result.found) == MAX_FOUND
-            if result.is_cut:
-                break
-            result.found.append((number, uri_to_iri(url), lastmod))
-        if result.is_cut or monotonic() >= until:
-            break
-    return result
+    texts = ((number, read(number)) for number in numbers[:MAX_PAGES])
+    return _searched(
+        len(numbers),
+        (
+            (number, None if text is None else entries_with(word, text))
+            for number, text in texts
+        ),
+    )
 
 
 def losing(section: str, site: Site) -> Search:
@@ -259,26 +257,35 @@ def losing(section: str, site: Site) -> Search:
     Within the limits of a search.
     """
     held = Page.objects.of(site.name, section).filter(hold=Hold.HELD)
-    opened, until = open_section(section, site), monotonic() + MAX_SECONDS
-    result = Search(held.count())
-    for row in held.order_by("number")[:MAX_PAGES]:
-        result.looked += 1
+    opened = open_section(section, site)
+
+    def lost(row: Page) -> Entries | None:
         try:
             bounds, old = KeyRange(row.low, row.high), read_document(row.object)
             document = render_page(opened, bounds, is_roomy=True).document
         except (SitemapsPlusError, LimitExceededError):
-            result.unread += 1
-            continue
+            return None
         new = inflate(document.gzip) if document else b""
         kept = {escaped for escaped, *_others in entries_in(new.decode())}
-        for escaped, lastmod, _rest in entries_in(old.decode()):
-            if escaped in kept:
-                continue
+        entries = entries_in(old.decode())
+        return ((unescape(it), date) for it, date, _rest in entries if it not in kept)
+
+    rows = held.order_by("number")[:MAX_PAGES]
+    return _searched(held.count(), ((row.number, lost(row)) for row in rows))
+
+
+def _searched(count: int, pages: Iterable[tuple[int, Entries | None]]) -> Search:
+    """Take the entries of pages up to the limits; None of one that cannot be read."""
+    until, result = monotonic() + MAX_SECONDS, Search(count)
+    for number, entries in pages:
+        result.looked += 1
+        result.unread += entries is None
+        for url, lastmod in entries or ():
             result.is_cut = len(result.found) == MAX_FOUND
             if result.is_cut:
-                break
-            result.found.append((row.number, uri_to_iri(unescape(escaped)), lastmod))
-        if result.is_cut or monotonic() >= until:
+                return result
+            result.found.append((number, uri_to_iri(url), lastmod))
+        if monotonic() >= until:
             break
     return result
 
@@ -345,18 +352,14 @@ def last_days() -> list[date]:
 def _by_day(
     rows: FigureQuerySet, site: Site, days: Sequence[date]
 ) -> dict[tuple[str, str], list[float | None]]:
-    """Return figures of a site by name and kind: a value for each day, if known."""
+    """Return states of a site by name and kind: a value for each day, if known."""
     found: dict[tuple[str, str], list[float | None]] = {}
     rows = rows.since(timezone.now() - KEPT).filter(site=site.name).order_by("hour")
     for name, kind, hour, value in rows.values_list("name", "kind", "hour", "value"):
         series = found.setdefault((name, kind), [None] * len(days))
         # The first hours are of the day before; another clock may be ahead.
-        at = min((_day(hour) - days[0]).days, len(days) - 1)
-        if kind in Figure.STATES:
-            at = max(at, 0)
-            series[at:] = [value] * (len(days) - at)
-        elif at >= 0:
-            series[at] = (series[at] or 0.0) + value
+        at = max(0, min((_day(hour) - days[0]).days, len(days) - 1))
+        series[at:] = [value] * (len(days) - at)
     return found
 
 

@@ -178,7 +178,10 @@ class Lines:
     seen: set[Any] | None = None
 
     def render(
-        self, rows: Sequence[Any], tally: Tally, name: Namer | None = None
+        self,
+        rows: Sequence[Any],
+        tally: Tally,
+        name: Namer = lambda rows, number: describe(rows[number]),
     ) -> str:
         """Return the lines of the rows, in their order, and count them."""
         problems: list[Problem] = []
@@ -206,7 +209,7 @@ class Lines:
                 if field_.column.name == "lastmod" and (newest := max(texts)):
                     tally.newest = max(tally.newest, newest + field_.column.ending)
             lines = self._entries(located, fields, tally, len(listed))
-        self._report(problems, lacking, rows, tally, name or describe_at)
+        self._report(problems, lacking, rows, tally, name)
         return lines
 
     def _located(
@@ -313,8 +316,3 @@ def named(kind: type[Any], pk: object) -> RowName:
     if not issubclass(kind, Model) or len(key) > MAX_TEXT or printable(key) != key:
         return RowName(words)
     return RowName(words, kind._meta.label, key)
-
-
-def describe_at(rows: Sequence[Any], number: int) -> RowName:
-    """Return the name of a row of a batch."""
-    return describe(rows[number])

@@ -513,7 +513,7 @@ class TestWhoAsks:
 
         project(answer)
         assert health() == (503, "problem")
-        answers.look_after_build()
+        answers.look_now_and_then(get_site())
         assert health() == (503, "problem")
         assert asked == [(200, "unknown")]
         Section.objects.update(asked_at=timezone.now() - timedelta(seconds=61))
