@@ -325,16 +325,6 @@ class SiteStatus:
         return all(it.live for it in self.sections)
 
     @property
-    def entries(self) -> int:
-        """Entries of all sections that are built."""
-        return sum([section.entries for section in self.sections])
-
-    @property
-    def pages(self) -> int:
-        """Pages of them that have entries."""
-        return sum([section.pages for section in self.sections])
-
-    @property
     def dirty(self) -> int:
         """Pages that are still to be built."""
         return sum([section.dirty for section in self.sections])
@@ -343,11 +333,6 @@ class SiteStatus:
     def changes(self) -> int:
         """Changes that are recorded, and not yet located."""
         return sum([section.changes for section in self.sections])
-
-    @property
-    def oldest(self) -> datetime | None:
-        """The time of the oldest change that waits for a build; None without one."""
-        return min([it.oldest for it in self.sections if it.oldest], default=None)
 
     @property
     def last_build_at(self) -> datetime | None:
