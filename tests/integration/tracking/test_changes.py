@@ -224,14 +224,14 @@ class TestTaking:
         kind = "key" if marked == "mark_rows" else "unknown"
         for pk in (100, 102):
             Change(pk, section="products", kind=kind, low=str(made[0].pk)).save()
-        mark = getattr(collecting, marked)
+        mark = getattr(locating, marked)
 
         def commit_late(*args, **kwargs):
             Change(late, section="products", kind="key", low=str(made[5].pk)).save()
             mark(*args, **kwargs)
 
         with monkeypatch.context() as patch:
-            patch.setattr(collecting, marked, commit_late)
+            patch.setattr(locating, marked, commit_late)
             take_changes(open_section(section))
         assert recorded() == keys(made[5])
         assert noticed(section) == [1, 2]
