@@ -221,6 +221,7 @@ def test_what_can_be_listed_is_listed_and_the_rest_counted_and_named(source, cap
     assert len(records) == len(tally.problems) == 20
     assert {record.section for record in records} == {"rendered"}
     assert {record.action for record in records} == {"row_skipped"}
+    assert {record.levelno for record in records} == {logging.WARNING}
     first = Product.objects.get(slug="product-00012")
     assert tally.problems[0].startswith(f"Product {first.pk} left out: ValueError:")
     assert tally.problems[0] in records[0].getMessage()

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import Paginator
 from django.db import connection
-from django.db.backends.signals import connection_created
 from django.db.models.signals import post_save
 from django.test.utils import CaptureQueriesContext
 
@@ -201,14 +200,6 @@ class TestOtherProcesses:
         monkeypatch.setattr(ByKey, "items", None)
         product.save()
         assert recorded() == keys(product)
-
-    def test_a_process_that_only_deletes_asks_as_it_connects(self, publish):
-        [product] = make_products(1)
-        publish(ByKey)
-        forget_models()
-        connection_created.send(sender=type(connection), connection=connection)
-        product.delete()
-        assert len(recorded()) == 1
 
     def test_what_is_not_built_is_asked_for_every_ten_seconds(
         self, sections, django_assert_num_queries, configure

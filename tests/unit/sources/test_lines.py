@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import weakref
 from collections import UserString
 from dataclasses import replace
@@ -15,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.db.models import CharField, F
-from django.utils.functional import lazystr
 
 from django_sitemaps_plus import Alternate, ModelSource, News, Route, Video
 from django_sitemaps_plus.conf import Site
@@ -25,7 +23,6 @@ from django_sitemaps_plus.sources.compiling import compile_lines
 from django_sitemaps_plus.sources.dates import date_column, has_utc_text, lastmod_text
 from django_sitemaps_plus.sources.fields import COLUMNS, FIELDS
 from django_sitemaps_plus.sources.lines import (
-    MAX_NAMED,
     RowName,
     Tally,
     describe,
@@ -69,15 +66,6 @@ class TestLocation:
             f"<url><loc>{ORIGIN}/caf%C3%A9/</loc></url>\n"
         )
         assert (tally.entries, tally.skipped) == (3, 0)
-
-    def test_a_lazy_text_is_a_location(self):
-        assert URL in render([lazystr("/a/")])[0]
-
-    def test_one_that_raises_leaves_its_row_out(self):
-        lines = lines_of({"location": called(lambda row: 1 / row)}, ORIGIN, False)
-        tally = Tally("section")
-        assert lines.render([0], tally) == ""
-        assert tally.problems == ["row 0 left out: ZeroDivisionError: division by zero"]
 
     def test_a_source_may_ask_for_the_error(self):
         with pytest.raises(ValueError, match="is not on"):
@@ -262,39 +250,6 @@ def test_constants_are_written_in_their_final_form():
 
 
 class TestTally:
-    @pytest.mark.parametrize(
-        ("field", "counts", "action", "said"),
-        [
-            ("location", (1, 0), "row_skipped", "left out: ValueError: bad"),
-            (
-                "lastmod",
-                (0, 1),
-                "value_dropped",
-                "listed without lastmod: ValueError: bad",
-            ),
-        ],
-    )
-    def test_what_is_left_out_is_counted_and_named(
-        self, caplog, field, counts, action, said
-    ):
-        """In the report and in the log, with words that a pipeline can match."""
-        tally = Tally("blog")
-        tally.leave_out(RowName("Post 5"), field, ValueError("bad"))
-        assert (tally.skipped, tally.dropped) == counts
-        assert tally.problems == [f"Post 5 {said}"]
-        [record] = caplog.records
-        assert record.getMessage() == f"section=blog {tally.problems[0]}"
-        assert (record.action, record.section) == (action, "blog")
-        assert record.levelno == logging.WARNING
-
-    def test_only_the_first_problems_are_named(self, caplog):
-        tally = Tally("blog")
-        for number in range(MAX_NAMED + 5):
-            for field in ("location", "priority"):
-                tally.leave_out(RowName(f"Post {number}"), field, ValueError("bad"))
-        assert (tally.skipped, tally.dropped) == (MAX_NAMED + 5, MAX_NAMED + 5)
-        assert len(tally.problems) == len(caplog.records) == MAX_NAMED
-
     def test_a_reason_is_short_text_as_it_is(self):
         """Escaped is what would break the log, and no more."""
         tally = Tally("blog")
