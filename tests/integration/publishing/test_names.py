@@ -316,23 +316,22 @@ def unprivileged(tmp_path: Path) -> Iterator[None]:
     os.seteuid(0)
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_wrong_name_is_repaired_by_one_build(
-    products, public, damage, client, unprivileged
-):
+def test_a_wrong_name_is_repaired_by_one_build(products, public, client, unprivileged):
     """So is the object, where it was damaged too."""
     contents = {path: client.get(path).content for path in ("/sitemap.xml", f"/{PAGE}")}
     build()
     shown = (public / PAGE).read_bytes()
-    damage(public)
-    look_is_due()
-    build()
-    assert wrong_names(public) == []
-    assert (public / PAGE).read_bytes() == shown
-    for path, content in contents.items():
-        assert client.get(path).content == content
-    assert all([path.stat().st_mode & 0o444 == 0o444 for path in public.iterdir()])
-    assert not Page.objects.dirty().exists()
+    for name, damage in DAMAGES.items():
+        damage(public)
+        look_is_due()
+        build()
+        assert wrong_names(public) == [], name
+        assert (public / PAGE).read_bytes() == shown, name
+        for path, content in contents.items():
+            assert client.get(path).content == content, name
+        modes = {path.stat().st_mode & 0o444 for path in public.iterdir()}
+        assert modes == {0o444}, name
+        assert not Page.objects.dirty().exists(), name
 
 
 @pytest.mark.parametrize("damage", ["bytes", "directory", "unreadable"])
@@ -427,19 +426,15 @@ def test_a_name_that_cannot_be_changed_is_told_of(
     assert wrong_names(public) == []
 
 
-@pytest.fixture
-def named(sections, public):
-    """Build a section of each name, twice, so that there are old objects."""
+@pytest.mark.database
+def test_a_section_may_have_any_name(sections, client, public):
+    """Each has its URL and directory, also where the database ignores case."""
     for name in NAMES:
         sections.register(name, limited(10))
     make_products(3)
     build_and_relay()
     Product.objects.filter(slug="product-00001").delete()
     build_and_relay()
-
-
-def test_each_is_served_under_its_name(named, client, public):
-    """By a view and from the public tree, at the URL that the index lists."""
     found = set(read_index(client.get("/sitemap.xml").content))
     paths = [f"/sitemap-{quote(name)}-1.xml" for name in NAMES]
     assert found == {f"https://example.com{path}" for path in paths}
@@ -447,33 +442,20 @@ def test_each_is_served_under_its_name(named, client, public):
         assert client.get(path).status_code == 200
         gzipped = b"".join(client.get(f"{path}.gz"))
         assert (public / f"sitemap-{name}-1.xml.gz").read_bytes() == gzipped
-
-
-def test_directories_do_not_differ_in_case_alone(named):
-    """And nothing leaves the directory of the storage."""
+    assert client.get("/sitemap-BLOG-1.xml").status_code in (404, 410)
+    assert client.get("/sitemap-%00-1.xml").status_code == 404
+    # None leaves the directory of the storage, or differs from others by case alone.
     directories = {path_of(page_row(name, 1)).parents[1] for name in NAMES}
     assert len({str(path).lower() for path in directories}) == len(NAMES)
     assert len({path.parent for path in directories}) == 1
     assert all(path.name.isascii() for path in directories)
-
-
-def test_names_and_objects_in_use_stay(named, public, monkeypatch):
-    """When builds repair names, and when old objects are pruned."""
+    # Builds that repair names, and prunes of old objects, leave what is in use.
     before = sorted(path.name for path in public.iterdir())
     build_and_relay()
     pass_time()
     assert prune().objects == len(NAMES) + 1  # of the first build, and the index
     assert sorted(path.name for path in public.iterdir()) == before
-    for name in NAMES:
-        assert path_of(page_row(name, 1)).exists()
-
-
-@pytest.mark.database
-def test_another_case_is_another_page(named, client):
-    """Also where the database ignores case."""
-    assert client.get("/sitemap-Blog-1.xml").status_code == 200
-    assert client.get("/sitemap-BLOG-1.xml").status_code in (404, 410)
-    assert client.get("/sitemap-%00-1.xml").status_code == 404
+    assert all(path_of(page_row(name, 1)).exists() for name in NAMES)
 
 
 @pytest.mark.database
