@@ -33,11 +33,9 @@ from tests.support.servers.commands import run_build
 from tests.support.servers.engine import (
     LocalEngine,
     _print_row,
-    count_accepted,
     start_engine,
-    start_engine_program,
 )
-from tests.support.servers.engine_faults import Faults, status
+from tests.support.servers.engine_faults import Faults
 from tests.support.servers.programs import wait_until
 from tests.support.servers.workers import messages_to, start_worker
 from tests.support.shop import limited, make_products
@@ -90,18 +88,6 @@ def test_another_content_type_or_method_is_refused(engine):
 
 
 class TestEngine:
-    def test_a_script_is_followed_and_ends(self, engine):
-        """Each request takes one; others' are not concerned."""
-        engine.faults.script("503", kind="indexnow")
-        engine.faults.script("503", None, status(429, Retry_After="7"), "202")
-        assert [ping(engine.url) for _ in range(5)] == [503, 200, 429, 202, 200]
-        assert engine.accepted() == {URL: 3}
-        assert [heard.fault for heard in engine.journal] == (
-            ["503", None, "429", "202", None]
-        )
-        said = request("POST", f"{engine.url}/indexnow", json=SAID)
-        assert said.status == 503
-
     def test_the_same_seed_gives_the_same_faults(self):
         """In about as many requests as were asked for."""
 
@@ -123,17 +109,6 @@ class TestEngine:
             assert client.recv(1) == b""
         assert engine.journal[0].status is None
         assert not engine.accepted()
-
-
-def test_the_journal_of_a_program_outlives_it():
-    with start_engine_program() as engine:
-        assert ping(engine.url) == 200
-        engine.kill()
-        engine.start()
-        assert ping(engine.url, f"{URL}/2") == 200
-        with engine.log.open("a") as log:
-            log.write('{"torn')
-        assert count_accepted(engine.journal()) == {URL: 1, f"{URL}/2": 1}
 
 
 def test_a_person_reads_two_columns(capsys):

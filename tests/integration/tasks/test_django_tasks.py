@@ -83,14 +83,6 @@ class TestWorkers:
             wait_until_done(40, HANGS)
         assert len({url.split("/")[3] for url in published_urls()}) == 2
 
-    def test_a_sweep_builds_what_no_task_does(self, publish, run):
-        make_products(2)
-        publish(ProductSource)
-        rename(0, "renamed")
-        DBTaskResult.objects.all().delete()
-        run("run_sitemaps", once=True)
-        assert unfinished() == []
-
 
 def claimed() -> bool:
     """Return whether pages are claimed that nobody is free to take."""
