@@ -39,21 +39,14 @@ MAX_URLS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that a user may do to a section or an engine.
-
-    Attributes:
-        run: does it, given the site and the name of the section or engine; returns
-            whether there was something to do.
-        command: what does the rest where no worker listens; "" where nothing is left.
-        question: what is asked first; "" where nothing is.
-    """
+    """Something that a user may do to a section or an engine."""
 
     permission: str
     subject: str  # section, engine or, for all engines, ""
     label: Any
-    run: Callable[..., bool]
-    command: str
-    question: Any
+    run: Callable[..., bool]  # returns whether there was something to do
+    command: str  # does the rest where no worker listens; "" where nothing is left
+    question: Any  # that is asked first, or ""
 
 
 _QUESTIONS = {

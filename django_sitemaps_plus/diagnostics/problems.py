@@ -75,10 +75,7 @@ def problems_of(
 ) -> list[Problem]:
     """Return the problems of a site, as all who show problems count them; by no query.
 
-    Args:
-        status: how the site is.
-        max_age: seconds after which a change or a build is late.
-        language: the language of the texts.
+    A change or a build is late after ``max_age`` seconds.
     """
     probes = (_of_workers, _of_index, _of_sections, _of_engines, _of_audit)
     with override(language):

@@ -82,20 +82,13 @@ def row_by_row(parts: Parts, count: int) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """Writes the values of one field, one by one.
+    """Writes the values of one field, one by one."""
 
-    Attributes:
-        name: of the field.
-        write: returns the text of a value, or raises what is wrong with it.
-        before, after: what stands around each text in its line.
-        ending: the end that all texts share, and that ``texts`` leaves out.
-    """
-
-    name: str
-    write: Callable[[Any], str]
-    before: str = ""
+    name: str  # of the field
+    write: Callable[[Any], str]  # raises what is wrong with a value
+    before: str = ""  # what stands before each text in its line
     after: str = ""
-    ending: str = ""
+    ending: str = ""  # that all texts share, and that ``texts`` leaves out
 
     #: Texts of values that need not be written.
     known: ClassVar[Mapping[Any, str]] = {None: ""}
@@ -190,16 +183,11 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class RouteValues:
-    """The location of rows whose URLs a route's pattern makes.
+    """The location of rows whose URLs a route's pattern makes."""
 
-    Attributes:
-        getters: of the route's arguments, in the route's order.
-        column: writes the location of a sequence of arguments.
-    """
-
-    getters: tuple[Getter, ...]
+    getters: tuple[Getter, ...]  # of the route's arguments, in its order
     route: PlainRoute
-    column: LocationColumn
+    column: LocationColumn  # writes the location of a sequence of arguments
 
     def without(self, rows: Sequence[Any]) -> set[int]:
         """Return the numbers of rows without a location: an argument is None."""

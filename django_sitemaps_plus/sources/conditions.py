@@ -246,11 +246,7 @@ def turned(
 ) -> QuerySet[Any]:
     """Return the rows, listed or not, whose comparison has turned since it was kept.
 
-    Args:
-        rows: the listed rows.
-        moment: the comparison, of these rows.
-        before: texts of its values then.
-        now: its values.
+    It is of the listed rows; ``before`` has the texts of its values then.
     """
     condition, field = WhereNode(connector=OR), moment.lhs.output_field
     for old, new in zip(before, now, strict=True):

@@ -25,21 +25,14 @@ from .fields import NAMESPACE_OF
 
 
 class Fields:
-    """Asks a sitemap for the fields of its items, item by item, as contrib does.
-
-    Args:
-        sitemap: the sitemap; a method of it may keep what the next one needs.
-        origin: what alternates begin with.
-        lastmod: makes of a lastmod what is written.
-        title: makes a title of an item; None where none are asked for.
-    """
+    """Asks a sitemap for the fields of its items, item by item, as contrib does."""
 
     def __init__(
         self,
-        sitemap: Any,
-        origin: str,
-        lastmod: Callable[[Any], Any],
-        title: Callable[[Any], Any] | None = None,
+        sitemap: Any,  # of which a method may keep what the next one needs
+        origin: str,  # that alternates begin with
+        lastmod: Callable[[Any], Any],  # makes of one what is written
+        title: Callable[[Any], Any] | None = None,  # makes that of an item
     ) -> None:
         self._sitemap = sitemap
         # Contrib asks for the location first.

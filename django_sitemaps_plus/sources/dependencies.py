@@ -161,11 +161,9 @@ def _is_unique(join: Any, columns: set[str]) -> bool:
 
 
 def dependence(rows: QuerySet[Any], page: QuerySet[Any]) -> str:
-    """Return why a row may depend on other rows of its model, in words; "" if not.
+    """Return why a listed row may depend on others of its model, in words; "" if not.
 
-    Args:
-        rows: the listed rows.
-        page: the same with what is selected of them.
+    The page is of the same rows, with what is selected of them.
     """
     table = rows.model._meta.db_table
     if has_windows(page):

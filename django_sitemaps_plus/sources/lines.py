@@ -87,31 +87,19 @@ NOTES = ("value_doubted", LASTMOD_NOW.action)
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one page, filled while it is rendered.
+    """Counts of one page, filled while it is rendered."""
 
-    Attributes:
-        section: name of the section, for the log.
-        entries: entries written.
-        skipped: rows left out, since no location could be written.
-        dropped: values left out of their entry, and repetitions of rows.
-        repeated: repetitions of rows.
-        newest: the latest lastmod as W3C text, or ``""``.
-        left_out: the first of them.
-        most: how many are kept and logged; the rest is only counted.
-        doubts: what is wrong with codes that are listed all the same.
-        logs: whether they are logged; not where a person looks at rows.
-    """
-
-    section: str
-    entries: int = 0
-    skipped: int = 0
-    dropped: int = 0
-    repeated: int = 0
-    newest: str = ""
-    left_out: list[LeftOut] = field(default_factory=list)
-    most: int = MAX_NAMED
+    section: str  # for the log
+    entries: int = 0  # that were written
+    skipped: int = 0  # rows left out, since no location could be written
+    dropped: int = 0  # values left out of their entry, and repetitions of rows
+    repeated: int = 0  # repetitions of rows
+    newest: str = ""  # the latest lastmod as W3C text
+    left_out: list[LeftOut] = field(default_factory=list)  # the first of all
+    most: int = MAX_NAMED  # that are kept and logged; the rest is only counted
+    #: What is wrong with codes that are listed all the same.
     doubts: set[str] = field(default_factory=set)
-    logs: bool = True
+    logs: bool = True  # not where a person looks at rows
 
     def leave_out(self, row: RowName, name: str, error: Exception) -> None:
         """Count a row without a location, or a value, that is left out; log why."""

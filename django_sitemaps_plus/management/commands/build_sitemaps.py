@@ -85,7 +85,6 @@ class Command(SiteCommand):
     failure = "Nothing more was published: {}. What was published before stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         words = "default: all that exist"
         parser.add_argument("section", nargs="*", metavar="SECTION", help=words)
         either = parser.add_mutually_exclusive_group()

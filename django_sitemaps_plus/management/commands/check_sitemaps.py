@@ -33,7 +33,6 @@ class Command(SiteCommand):
     help = "Check sitemap files by the rules of search engines, or measure sources."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         add = parser.add_argument
         words = "check this file, directory or URL, and what its indexes list"
         add("targets", nargs="*", metavar="TARGET", help=words)

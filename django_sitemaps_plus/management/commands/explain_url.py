@@ -23,7 +23,6 @@ class Command(SiteCommand):
     requires_system_checks: list[str] = []  # a source with a fault is explained, too
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         parser.add_argument("url", metavar="URL", help="a URL of the site, or a path")
 
     def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:

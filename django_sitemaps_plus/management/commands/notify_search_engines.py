@@ -72,7 +72,6 @@ class Command(SiteCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         add = parser.add_argument
         add("urls", nargs="*", metavar="URL", help="URLs to submit")
         words = "only URLs with a lastmod from 2026-11-20, or 2026-11-20T09:30, on"

@@ -30,7 +30,6 @@ class Command(SiteCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         add = parser.add_argument
         add("section", nargs=1, metavar="SECTION", help="its name")
         words = "entries to show (default: %(default)s)"

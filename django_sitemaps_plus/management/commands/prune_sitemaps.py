@@ -21,7 +21,6 @@ class Command(SiteCommand):
     failure = "Not everything was removed: {}."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         add = parser.add_argument
         add("--dry-run", action="store_true", help="count without removing")
         add("--json", action="store_true", help="print JSON")

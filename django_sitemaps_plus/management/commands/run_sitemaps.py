@@ -37,7 +37,6 @@ class Command(PrintableCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the option."""
         words = "do what there is to do now, then end; as from cron"
         parser.add_argument("--once", action="store_true", help=words)
 

@@ -30,7 +30,6 @@ class Command(SiteCommand):
     requires_system_checks: list[str] = []  # they are part of what it shows
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         add = parser.add_argument
         add("--online", action="store_true", help="ask engines and the site's address")
         add("--json", action="store_true", help="print JSON only")

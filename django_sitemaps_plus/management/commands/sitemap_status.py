@@ -68,7 +68,6 @@ class Command(SiteCommand):
     failure, outage_status = "The state is unknown: {}.", 2
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the options."""
         parser.epilog = _MEANINGS
         add = parser.add_argument
         add("--json", action="store_true", help="print JSON only")
