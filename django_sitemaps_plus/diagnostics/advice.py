@@ -38,25 +38,16 @@ from django_sitemaps_plus.sources import (
     Route,
     Source,
     Tally,
+    compiling,
     reader_of,
+    reading,
     surroundings,
 )
 from django_sitemaps_plus.sources.columns import attempt
-from django_sitemaps_plus.sources.compiling import (
-    declarations_of,
-    declared_methods,
-    is_method,
-)
 from django_sitemaps_plus.sources.contrib import OwnPagesReader, SitemapReader
 from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
 from django_sitemaps_plus.sources.querysets import in_range
-from django_sitemaps_plus.sources.reading import (
-    ModelReader,
-    ViewReader,
-    every_row,
-    listed_rows,
-)
 from django_sitemaps_plus.sources.route import in_language
 
 #: Entries that a section is measured on, from the lowest key.
@@ -150,10 +141,10 @@ def form_of(source: Source) -> str | Promise:
             if reader.key_space() is None:
                 return gettext_lazy("contrib class, by position")
             return gettext_lazy("contrib class, by key")
-        case ViewReader():
+        case reading.ViewReader():
             return gettext_lazy("views")
-        case ModelReader(source=declared):
-            methods = [*declared_methods(declared)]
+        case reading.ModelReader(source=declared):
+            methods = [*compiling.declared_methods(declared)]
             if declared.location is None:
                 methods[0] = "get_absolute_url"
             if methods:
@@ -214,11 +205,13 @@ def with_route(source: Source, sample: KeyRange) -> ModelSource | None:
     rows = as_model_source(source)
     if rows is None or rows.languages:
         return None
-    locate = declarations_of(rows)["location"]
-    if not is_method(locate):
+    locate = compiling.declarations_of(rows)["location"]
+    if not compiling.is_method(locate):
         return None
     copied = copy.copy(rows)
-    copied.location = _find_route(in_range(listed_rows(rows), rows.key, sample), locate)
+    copied.location = _find_route(
+        in_range(reading.listed_rows(rows), rows.key, sample), locate
+    )
     return copied if copied.location is not None else None
 
 
@@ -262,7 +255,7 @@ def rows_at(source: Source, rows: ModelSource, urls: Iterable[str]) -> list[Any]
     The route of a method is what the first rows show.
     """
     location = rows.location
-    if location is None or is_method(location):
+    if location is None or compiling.is_method(location):
         keys = islice(reader_of(source).first_keys(_SHOWING_ROWS), 1, 2)
         with suppress(Resolver404):
             routed = with_route(source, KeyRange(None, *keys))
@@ -272,9 +265,9 @@ def rows_at(source: Source, rows: ModelSource, urls: Iterable[str]) -> list[Any]
     # Names may be annotations of the listed rows; and a unique field names a row whose
     # URL was another.
     for looked, is_unique in (
-        (every_row, False),
-        (listed_rows, False),
-        (every_row, True),
+        (reading.every_row, False),
+        (reading.listed_rows, False),
+        (reading.every_row, True),
     ):
         for url, version in product(urls, versions):
             with suppress(Resolver404, ValueError, ValidationError, FieldError):

@@ -35,16 +35,8 @@ from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.locating import locate, owners
 
+from . import conditions
 from .advice import as_model_source, forms_of, rows_at, where_it_leads
-from .conditions import (
-    answers_of_engines,
-    delay_of,
-    plainly,
-    read_changes,
-    reasons_of,
-    removal_of,
-    sees_all,
-)
 from .words import at
 
 
@@ -209,7 +201,7 @@ def _ask_engines(found: Explanation, site: Site) -> str:
     told = found.url if found.url in known else [*known, found.url][0]
     if told:
         is_gone = found.is_whole and not found.listings
-        found.engines = answers_of_engines(told, site, is_gone=is_gone)
+        found.engines = conditions.answers_of_engines(told, site, is_gone=is_gone)
     return told
 
 
@@ -268,8 +260,8 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
         return leads
     for row in find(section.source, rows):
         tally, key = Tally(section.name, logs=False), getattr(row, space.attribute)
-        shown, conditions = viewer.shown(row), unmet(listed_rows(rows), row)
-        is_whole = sees_all(row, shown)
+        shown, missed = viewer.shown(row), unmet(listed_rows(rows), row)
+        is_whole = conditions.sees_all(row, shown)
         with override(viewer.language), timezone.override(viewer.zone):
             reasons = []
             for excluded in Exclusion.objects.of_row(row):
@@ -278,7 +270,9 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
                     words = _("excluded by %(by)s since %(at)s")
                 words %= {"by": excluded.by, "at": at(excluded.at)}
                 reasons.append(f"{words}: {excluded.note}" if excluded.note else words)
-            reasons += dict.fromkeys(reasons_of(conditions, row, viewer.shown, rows))
+            reasons += dict.fromkeys(
+                conditions.reasons_of(missed, row, viewer.shown, rows)
+            )
         lines = "".join([it for _key, it in reader.lines_by_key([key], tally)])
         if not lines and (whole := _of_all_rows(section)):
             # A page that was built before may have it still.
@@ -289,7 +283,9 @@ def _leads(section: OpenSection, find: Find, viewer: Viewer) -> dict[Any, Lead]:
         if not reasons and not tally.entries:
             with override(viewer.language):
                 left_out = tally.left_out
-                reasons = [plainly(it.reason, is_whole=is_whole) for it in left_out]
+                reasons = [
+                    conditions.plainly(it.reason, is_whole=is_whole) for it in left_out
+                ]
         name, words = str(describe(row)), attempt(str, row)
         is_named = isinstance(words, str) and words != Model.__str__(row)
         if is_whole and is_named and words not in name:
@@ -314,7 +310,7 @@ def _search(
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
     urls = {entry_lines.head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
-    changes = read_changes(section.name, section.site) if urls else []
+    changes = conditions.read_changes(section.name, section.site) if urls else []
     added = {it["url"]: it["at"] for it in changes[::-1] if it["kind"] == "added"}
     for page, document in _documents(section, leads, is_whole=bool(forms)):
         if monotonic() >= viewer.until:
@@ -351,14 +347,16 @@ def _search(
         found.is_whole = False
         words = _("Only %(count)s pages of section %(section)r were searched.")
         found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
-    found.notes += removal_of(found.url, section.name, [] if listed else changes)
+    found.notes += conditions.removal_of(
+        found.url, section.name, [] if listed else changes
+    )
     rightful = [lead.urls for lead in leads.values() if not lead.reasons]
     stale = listed.difference(*rightful) if len(rightful) < len(leads) else ()
     for key, lead in leads.items():
         if not lead.reasons and not listed.issuperset(lead.urls):
-            lead.reasons = [delay_of(section, key)]
+            lead.reasons = [conditions.delay_of(section, key)]
     if stale and all(it.object for it in found.listings):
-        why = delay_of(section, *leads, is_over=True)
+        why = conditions.delay_of(section, *leads, is_over=True)
         found.notes.append(_("The page that lists it is out of date: %s.") % why)
 
 

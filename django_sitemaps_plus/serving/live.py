@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import Error
 from django.utils import timezone
 
+from django_sitemaps_plus import planning
 from django_sitemaps_plus.cache import first_to, forget, recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
@@ -26,14 +27,6 @@ from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanEr
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.pages import listed_pages
 from django_sitemaps_plus.outages import in_one_line, is_outage
-from django_sitemaps_plus.planning import (
-    Plan,
-    bounded_plan,
-    first_plan,
-    found_once,
-    remedy_of_size,
-    sharing,
-)
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import OpenSection, open_section
@@ -109,7 +102,7 @@ def live_index(number: int, row: Page | None) -> Document | None:
             listed, planned = {}, set()  # our tables may not exist yet
         # Sections without a plan are listed in the first index, by their live plans;
         # all of them share what is waited for, found and set.
-        with patience(), sharing(), surroundings(site):
+        with patience(), planning.sharing(), surroundings(site):
             faults = _known_faults(site)
             for name in registry if not number else ():
                 if name not in listed and name not in planned:
@@ -118,7 +111,7 @@ def live_index(number: int, row: Page | None) -> Document | None:
                         plan = live_plan(section)
                         if plan and not plan.ranges:
                             words = _TOO_LARGE % section.name
-                            met.append(f"{words}. {remedy_of_size(section)}")
+                            met.append(f"{words}. {planning.remedy_of_size(section)}")
                     pages = len(plan.ranges) if plan else 0
                     lastmod = _lastmod(section) if pages == 1 else ""
                     listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
@@ -221,7 +214,7 @@ def _fault_key(site: Site) -> str:
     return cache_key("faults", site, settings.USE_TZ)
 
 
-def live_plan(section: OpenSection) -> Plan | None:
+def live_plan(section: OpenSection) -> planning.Plan | None:
     """Return the plan by which a section is served while it is not built.
 
     None for a section without rows. A section of more than LIVE_MAX_ROWS rows has no
@@ -229,25 +222,27 @@ def live_plan(section: OpenSection) -> Plan | None:
     """
     key, configured = _plan_key(section), get_settings()
 
-    def make() -> Plan | None:
-        limit, known = configured.live_max_rows, recall(f"{key}:step", Plan)
-        plan = bounded_plan(section, limit, known.step if known else None)
+    def make() -> planning.Plan | None:
+        limit, known = configured.live_max_rows, recall(f"{key}:step", planning.Plan)
+        plan = planning.bounded_plan(section, limit, known.step if known else None)
         if plan is None:
             logger.error(
                 "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so "
                 "it is left out. %s",
                 section.name,
                 limit,
-                remedy_of_size(section),
+                planning.remedy_of_size(section),
                 extra={"action": "section_too_large", "section": section.name},
             )
-            return Plan([], 0)  # kept, so that the rows are not counted again
+            return planning.Plan([], 0)  # kept, so that the rows are not counted again
         return plan if plan.ranges else None
 
-    return SingleFlight(key, Plan, configured.plan_seconds, make).value()
+    return SingleFlight(key, planning.Plan, configured.plan_seconds, make).value()
 
 
-def newer_plan(key: str, plan: Plan, make: Callable[[], Plan | None]) -> Plan | None:
+def newer_plan(
+    key: str, plan: planning.Plan, make: Callable[[], planning.Plan | None]
+) -> planning.Plan | None:
     """Return another plan than one of which a page is empty; None if there is none.
 
     Rows may be under other keys by now, so the plan is made anew, though only once in
@@ -300,7 +295,7 @@ def _lastmod(section: OpenSection) -> str:
         reader, source = section.planned_by or section.reader, section.source
         find = partial(reader.latest_lastmod, until)
         if name := getattr(source, "lastmod", None):  # a class of contrib has none
-            latest = found_once(reader, ("lastmod", name), find)
+            latest = planning.found_once(reader, ("lastmod", name), find)
         else:
             latest = find()
         text = lastmod_text(latest) if isinstance(latest, date) else ""
@@ -333,11 +328,11 @@ def _render_unplanned(section: OpenSection, number: int) -> Document | None:
             if step < 1:
                 name, words = section.name, "one row alone fills more than a page"
                 raise SourceError(f"section {name!r}: {words}") from error
-            plan, may_be_old = first_plan(section, step), False
+            plan, may_be_old = planning.first_plan(section, step), False
             key, seconds = _plan_key(section), get_settings().plan_seconds
             remember(key, plan, seconds)
             # The next plan would else list too few pages until one does not fit.
-            remember(f"{key}:step", Plan([], step), STEP_SECONDS)
+            remember(f"{key}:step", planning.Plan([], step), STEP_SECONDS)
             step //= 2
             continue
         if document is not None or not may_be_old:

@@ -11,15 +11,7 @@ from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
-from django.urls import (
-    NoReverseMatch,
-    URLResolver,
-    converters,
-    get_resolver,
-    get_script_prefix,
-    get_urlconf,
-    reverse,
-)
+from django import urls
 from django.urls.resolvers import get_ns_resolver
 from django.utils.functional import Promise
 from django.utils.http import escape_leading_slashes
@@ -56,9 +48,9 @@ class Route:
             )
         self.name = name
         self.arguments = arguments
-        self._compiled: WeakKeyDictionary[URLResolver, dict[Any, CompiledRoute]] = (
-            WeakKeyDictionary()
-        )
+        self._compiled: WeakKeyDictionary[
+            urls.URLResolver, dict[Any, CompiledRoute]
+        ] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         arguments = "".join([f", {k}={v!r}" for k, v in self.arguments.items()])
@@ -76,8 +68,8 @@ class Route:
 
     def compile(self) -> CompiledRoute:
         """Return the route for the URLconf, language and script prefix in force."""
-        known = self._compiled.setdefault(get_resolver(get_urlconf()), {})
-        surroundings = (get_language(), get_script_prefix())
+        known = self._compiled.setdefault(urls.get_resolver(urls.get_urlconf()), {})
+        surroundings = (get_language(), urls.get_script_prefix())
         if surroundings not in known:
             known[surroundings] = compile_route(self.name, tuple(self.arguments))
         return known[surroundings]
@@ -132,13 +124,13 @@ class CompiledRoute:
         """Return the path for the values of the arguments, in their order."""
         kwargs = dict(zip(self.arguments, values, strict=True))
         if self.candidates is None:
-            return reverse(self.name, kwargs=kwargs)
+            return urls.reverse(self.name, kwargs=kwargs)
         for candidate in self.candidates:
             if (path := candidate.path(kwargs)) is not None:
                 return path
         empty = [name for name, value in kwargs.items() if value in ("", None)]
         cause = f"Empty: {', '.join(empty)}. " if empty else ""
-        raise NoReverseMatch(
+        raise urls.NoReverseMatch(
             f"{cause}No pattern named {self.name!r} takes {str(kwargs)[:300]}"
         )
 
@@ -159,9 +151,9 @@ def compile_route(name: str, arguments: tuple[str, ...]) -> CompiledRoute:
     """Return the route for the URLconf, language and script prefix in force."""
     try:
         resolver, view = resolver_of(name)
-        has_own = _own_reverse(type(resolver)) is not _own_reverse(URLResolver)
+        has_own = _own_reverse(type(resolver)) is not _own_reverse(urls.URLResolver)
         possibilities = [] if has_own else resolver.reverse_dict.getlist(view)
-    except NoReverseMatch:  # no such namespace: no row has a URL
+    except urls.NoReverseMatch:  # no such namespace: no row has a URL
         return CompiledRoute(name, arguments, ())
     if has_own:
         logger.warning(
@@ -171,7 +163,7 @@ def compile_route(name: str, arguments: tuple[str, ...]) -> CompiledRoute:
             type(resolver).__name__,
         )
         return CompiledRoute(name, arguments, None)
-    prefix, candidates = get_script_prefix(), []
+    prefix, candidates = urls.get_script_prefix(), []
     for forms, pattern, defaults, pattern_converters in possibilities:
         for form, params in forms:
             if {*arguments}.symmetric_difference(params).difference(defaults):
@@ -236,13 +228,13 @@ class _Candidate:
         return str(value) if converter is None else converter.to_url(value)
 
 
-def _own_reverse(kind: type[URLResolver]) -> Any:
+def _own_reverse(kind: type[urls.URLResolver]) -> Any:
     return kind._reverse_with_prefix  # type: ignore[attr-defined]  # not in the stubs
 
 
-def resolver_of(name: str) -> tuple[URLResolver, str]:
+def resolver_of(name: str) -> tuple[urls.URLResolver, str]:
     """Walk the namespaces of a name as reverse() does without a current app."""
-    resolver = get_resolver(get_urlconf())
+    resolver = urls.get_resolver(urls.get_urlconf())
     *namespaces, view = name.split(":")
     pattern, pattern_converters = "", {}
     for namespace in namespaces:
@@ -250,7 +242,7 @@ def resolver_of(name: str) -> tuple[URLResolver, str]:
         if instances and namespace not in instances:
             namespace = instances[0]  # an app name: its first instance
         if namespace not in resolver.namespace_dict:
-            raise NoReverseMatch(
+            raise urls.NoReverseMatch(
                 f"{namespace!r} of {name!r} is not a registered namespace"
             )
         extra, resolver = resolver.namespace_dict[namespace]
@@ -277,7 +269,7 @@ def _plain_route(
         or any(kind not in ARGUMENTS for kind in kinds)
         or any("%" in piece for piece in pieces)
         or pieces[0].startswith("//")
-        or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
+        or (pieces[0] == "/" and kinds and kinds[0] is urls.converters.PathConverter)
     ):
         return None
     expected = re.escape(pieces[0])
