@@ -66,7 +66,7 @@ class Lead:
     @property
     def urls(self) -> list[str]:
         """The URLs that the section gives the row: one, or one a language."""
-        return sorted(set(entry_lines.urls_in(self.lines.encode())))
+        return entry_lines.urls_in(self.lines.encode())
 
 
 @dataclass(slots=True, kw_only=True)

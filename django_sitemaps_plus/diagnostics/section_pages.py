@@ -241,14 +241,13 @@ def search(word: str, numbers: Sequence[int], read: Read) -> Search:
     The search ends after MAX_PAGES, with the page at which MAX_SECONDS are over, or
     once MAX_FOUND entries are found. Their URLs are decoded for people.
     """
-    texts = ((number, read(number)) for number in numbers[:MAX_PAGES])
-    return _searched(
-        len(numbers),
-        (
-            (number, None if text is None else entries_with(word, text))
-            for number, text in texts
-        ),
-    )
+
+    def having(number: int) -> Entries | None:
+        text = read(number)
+        return None if text is None else entries_with(word, text)
+
+    pages = ((number, having(number)) for number in numbers[:MAX_PAGES])
+    return _searched(len(numbers), pages)
 
 
 def losing(section: str, site: Site) -> Search:

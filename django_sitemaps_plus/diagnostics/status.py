@@ -104,9 +104,7 @@ def section_status(
     the pages that are lost, unless they are given; ``met`` is of other processes.
     """
     lost = damaged_pages() if lost is None else lost
-    found, rows = list[SectionStatus](), dict[tuple[str, str], dict[str, Any]]()
-    for row in _section_rows(sites, lost):
-        rows[row.pop("site"), row.pop("name")] = row
+    found, rows = list[SectionStatus](), _section_rows(sites, lost)
     planned = {key for key, row in rows.items() if row["planned"]}
     for site in sites:
         with in_force(site):
@@ -140,7 +138,7 @@ def section_status(
 
 def _section_rows(
     sites: Collection[Site], lost: Mapping[Page, datetime]
-) -> list[dict[str, Any]]:
+) -> dict[tuple[str, str], dict[str, Any]]:
     """Return totals of sections, and sums over their pages that are to be built."""
     active = Q(work__state=State.ACTIVE)
     # Pages of the next plan count as well, which waits for them.
@@ -177,7 +175,7 @@ def _section_rows(
         if page.state == State.ACTIVE and (row := found.get(page.section_id)):
             row["lost"] = row.get("lost", 0) + 1
             row["lost_since"] = min(moment, row.get("lost_since", moment))
-    return list(found.values())
+    return {(row.pop("site"), row.pop("name")): row for row in found.values()}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 from django.core.management.base import (
@@ -22,6 +24,17 @@ from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_sites
+
+
+def number(words: str, most: float = inf) -> Callable[[str], int]:
+    """Return what takes a number from 1 on, as the words say it, from an argument."""
+
+    def taken(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise ArgumentTypeError(f"{text!r} is not {words}")
+        return int(text)
+
+    return taken
 
 
 class _Printable(OutputWrapper):

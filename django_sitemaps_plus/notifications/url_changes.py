@@ -207,8 +207,7 @@ def _saved_urls(publication: Publication) -> list[str]:
                 with suppress(StalePlanError):  # of a type before a deploy: of no row
                     values.append(space.value(key))
         rows = section.reader.lines_by_key(values, Tally(name))
-        lines = [line.encode() for _, line in rows]
-        return sorted({url for line in lines for url in entry_lines.urls_in(line)})
+        return entry_lines.urls_in("".join([line for _, line in rows]).encode())
 
 
 def relay_saves(until: float = math.inf) -> list[str]:

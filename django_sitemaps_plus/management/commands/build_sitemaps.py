@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import asdict
 from functools import partial
@@ -18,19 +17,11 @@ from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.diagnostics.site_problems import left_out_of
 from django_sitemaps_plus.management import output
-from django_sitemaps_plus.management.base import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand, number
 from django_sitemaps_plus.models.sections import namespace_of_copy
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import get_site
-
-
-def workers(text: str) -> int:
-    """Return a number of processes, 1 to 64."""
-    if not text.isdecimal() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
-    return int(text)
-
 
 _FLAGS = {
     "--full": "render every page, not only those known to have changed",
@@ -92,7 +83,8 @@ class Command(SiteCommand):
             group = either if name in ("--live", "--dry-run") else parser
             group.add_argument(name, action="store_true", help=words)
         words = "processes that render (default: %(default)s)"
-        parser.add_argument("--workers", type=workers, default=1, help=words)
+        count = number("a number from 1 to 64", 64)
+        parser.add_argument("--workers", type=count, default=1, help=words)
 
     def run(self, **options: Any) -> None:
         """Run for each site, with the same processes to help."""

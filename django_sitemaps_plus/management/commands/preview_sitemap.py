@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from django_sitemaps_plus.diagnostics.section_pages import preview
-from django_sitemaps_plus.management.base import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand, number
 from django_sitemaps_plus.management.output import left_out, shown_once
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import get_site
-
-
-def positive(text: str) -> int:
-    """Return a number from 1 on."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
 
 
 class Command(SiteCommand):
@@ -30,7 +22,7 @@ class Command(SiteCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        add = parser.add_argument
+        add, positive = parser.add_argument, number("a number from 1 on")
         add("section", nargs=1, metavar="SECTION", help="its name")
         words = "entries to show (default: %(default)s)"
         add("--limit", type=positive, default=5, metavar="N", help=words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from contextlib import suppress
 from dataclasses import asdict
 from json import dumps
@@ -15,7 +14,7 @@ from django.db import close_old_connections
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import LATE, read_dashboard
 from django_sitemaps_plus.diagnostics.words import age_of, span
-from django_sitemaps_plus.management.base import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand, number
 from django_sitemaps_plus.management.output import one_a_kind, table
 from django_sitemaps_plus.models.sections import SUMS, hold_words, owning_site
 from django_sitemaps_plus.notifications.dispatch import KEPT
@@ -69,7 +68,7 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.epilog = _MEANINGS
-        add = parser.add_argument
+        add, pause = parser.add_argument, number("a whole number, 1 or more")
         add("--json", action="store_true", help="print JSON only")
         words = (
             "exit with 1 if a change waits, or no build was made, for so long; 25 hours"
@@ -143,10 +142,3 @@ class Command(SiteCommand):
             raise CommandError("\n".join(lines))
         for line in () if json else lines:
             self.stdout.write(line)
-
-
-def pause(text: str) -> int:
-    """Return seconds between two rounds."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
-    return int(text)
