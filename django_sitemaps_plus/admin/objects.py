@@ -38,7 +38,6 @@ class SitemapMixin(_MixinBase):
     """
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL of the panel."""
         view = self.admin_site.admin_view(self.sitemap_view)
         name = f"{self.opts.app_label}_{self.opts.model_name}_sitemap"
         return [path("<path:object_id>/sitemap/", view, name=name), *super().get_urls()]

@@ -295,7 +295,6 @@ def _csv(rows: Rows) -> str:
 
 
 def _section(request: HttpRequest, site: Site) -> str:
-    """Return the section that a request names, or raise Http404."""
     name = request.GET.get("section", "")
     if name not in {*registry, *removed_sections(site)}:
         raise Http404("No such section")

@@ -360,7 +360,6 @@ def _path(source: ModelSource, field: str, path: str) -> Faults:
 
 
 def _suggest_field(source: ModelSource, path: str) -> str:
-    """Return a hint for a path of which one part does not exist."""
     model: Any = source.model
     for name in path.split("__"):
         fields = {it.name: it.related_model for it in model._meta.get_fields()}

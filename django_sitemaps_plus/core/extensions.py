@@ -172,7 +172,6 @@ class Video:
                     )
 
     def _check_values(self) -> None:
-        """Check numbers, dates and texts."""
         for name, low, high in (("duration", 1, 28_800), ("view_count", 0, None)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):

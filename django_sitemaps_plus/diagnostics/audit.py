@@ -316,7 +316,6 @@ class _Head(HTMLParser):
         self.canonical: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take a meta or a link."""
         given = {name: value or "" for name, value in attrs}
         name, rel = given.get("name", "").lower(), given.get("rel", "").lower()
         if tag == "meta" and name in ("robots", "googlebot", "bingbot"):

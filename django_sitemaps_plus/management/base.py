@@ -59,7 +59,6 @@ class PrintableCommand(BaseCommand):
         self.run(**options)
 
     def run(self, *args: Any, **options: Any) -> None:
-        """Do the work."""
         raise NotImplementedError
 
 

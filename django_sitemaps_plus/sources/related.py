@@ -130,7 +130,6 @@ class Related:
         self._ahead = defaultdict[Any, list[Any]](list)
 
     def __call__(self, rows: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of each row."""
         keys, ahead = [*map(self._take, rows)], self._ahead
         last = keys[-1]
         # Keys are compared for equality alone: their order is that of the database.

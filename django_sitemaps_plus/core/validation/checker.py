@@ -93,7 +93,6 @@ class Checker:
         self._report(Problem(self._file.name, line, fault.code, words))
 
     def _read_lines(self, text: Iterator[str]) -> None:
-        """Read a text sitemap: a URL a line."""
         self._file.kind, self._many = _ROOTS["urlset"]
         rest, count = "", 0
         for piece in chain(text, ["\n"]):
@@ -107,7 +106,6 @@ class Checker:
             count += len(lines)
 
     def _begin(self, name: str) -> None:
-        """Take the root of a document."""
         namespace, _, local = name.rpartition(" ")
         if local not in _ROOTS:
             words = "a sitemap begins with <urlset> or <sitemapindex>"

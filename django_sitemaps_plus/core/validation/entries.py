@@ -246,7 +246,6 @@ def _value_faults(element: Element, now: datetime) -> Iterator[Fault]:
 
 
 def _alternate(given: dict[str, str]) -> tuple[str, str]:
-    """Return hreflang and href of a link."""
     for name in ("rel", "hreflang", "href"):
         if name not in given:
             raise Fault("alternate-incomplete", f"it has no {name}")
