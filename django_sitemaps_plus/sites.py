@@ -94,14 +94,23 @@ def get_site(request: HttpRequest | None = None) -> Site:
 def get_sites(request: HttpRequest | None = None) -> list[Site]:
     """Return the site in force, else all of SITES, else the only one.
 
-    With DEBUG, a request has the origin of the only one that has none.
+    With DEBUG, a request has the origin of the only one that has none. With SITE_ID,
+    ``contrib.sites`` has that one alone.
     """
     given = get_settings().sites
     if given is None or site_in_force():
         return [get_site(request)]
     if isinstance(given, Mapping):
         return [site_named(name) for name in given]
-    return all_contrib_sites(get_settings().scheme)
+    scheme, sites = get_settings().scheme, list[Site]()
+    if current_id():
+        return [contrib_site(scheme)]
+    for row in _rows().order_by("pk"):
+        try:
+            sites.append(_of_row(row, scheme))
+        except ConfigurationError as error:  # the others do not wait for it
+            logger.error("%s", error, extra={"action": "no_origin"})
+    return sites
 
 
 def sites_of_settings() -> list[Site | None]:
@@ -289,22 +298,6 @@ def contrib_site(scheme: str, request: HttpRequest | None = None) -> Site:
             "exists, or SITEMAPS_PLUS['BASE_URL']."
         ) from error
     return _of_row(row, scheme)
-
-
-def all_contrib_sites(scheme: str) -> list[Site]:
-    """Return the site of SITE_ID; without it, all of ``django.contrib.sites``.
-
-    A row whose domain is not a host name is left out: the others do not wait for it.
-    """
-    if current_id():
-        return [contrib_site(scheme)]
-    sites = []
-    for row in _rows().order_by("pk"):
-        try:
-            sites.append(_of_row(row, scheme))
-        except ConfigurationError as error:
-            logger.error("%s", error, extra={"action": "no_origin"})
-    return sites
 
 
 def django_site(site: Site) -> Any:

@@ -99,10 +99,6 @@ class Columns:
             return attrgetter(f"{_ALIAS}{position}")
         return itemgetter(position)
 
-    def aliases(self) -> dict[str, Any]:
-        """Return the expressions by the name that they have on instances."""
-        return {f"{_ALIAS}{i}": e for i, e in enumerate(self.expressions)}
-
 
 def declarations_of(source: DeclaredSource) -> dict[str, Any]:
     """Return what a source declares; for no location, the object's own method."""
@@ -175,7 +171,8 @@ def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
     The query is narrowed later, since a window function sees all rows.
     """
     if columns.of_instances:
-        selected: QuerySet[Any] = queryset.annotate(**columns.aliases())
+        aliases = {f"{_ALIAS}{i}": e for i, e in enumerate(columns.expressions)}
+        selected: QuerySet[Any] = queryset.annotate(**aliases)
     else:
         # The method of a subclass may order columns anew, and undo it in its loop.
         selected = plain(QuerySet.values_list(queryset, *columns.expressions))
