@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from celery import Task, current_app, shared_task
@@ -157,6 +157,10 @@ worker_shutdown.connect(_heart.stop)
 class CeleryExecutor(Executor):
     """Lets Celery workers build and notify, soon after something has changed."""
 
+    def __init__(self) -> None:
+        self.wakeups = Wakeups(lambda name, seconds: _send(refresh, [[name]], seconds))
+        self.notifications = Wakeups(lambda name, seconds: _send(notify, [], seconds))
+
     @property
     def is_listening(self) -> bool:  # type: ignore[override]
         """Whether there are workers; eager tasks would run inside of a user's save."""
@@ -172,16 +176,6 @@ class CeleryExecutor(Executor):
         ]
         times = [it for it in entries if len(getattr(it, "hour", range(24))) == 24]
         return min(map(_seconds_between, times), default=0)
-
-    @cached_property
-    def wakeups(self) -> Wakeups:
-        """The messages that ask for builds."""
-        return Wakeups(lambda name, seconds: _send(refresh, [[name]], seconds))
-
-    @cached_property
-    def notifications(self) -> Wakeups:
-        """The messages that ask for deliveries."""
-        return Wakeups(lambda name, seconds: _send(notify, [], seconds))
 
     def wake(self, section: str) -> None:
         """Ask for a build of a section in WAKE_SECONDS."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -85,6 +85,10 @@ def audit_listed(site: str) -> None:
 class TasksExecutor(Executor):
     """Lets workers of Django's Tasks build and notify, soon after a change."""
 
+    def __init__(self) -> None:
+        self.wakeups = Wakeups(lambda name, seconds: _enqueue(refresh, seconds, [name]))
+        self.notifications = Wakeups(lambda name, seconds: _enqueue(notify, seconds))
+
     @property
     def is_listening(self) -> bool:  # type: ignore[override]
         """Whether tasks wait for workers; else they would run in web processes."""
@@ -92,16 +96,6 @@ class TasksExecutor(Executor):
             names = {it.__name__ for it in type(_backend()).__mro__}
             return names.isdisjoint(_WITHOUT_WORKERS)
         return False
-
-    @cached_property
-    def wakeups(self) -> Wakeups:
-        """The tasks that build."""
-        return Wakeups(lambda name, seconds: _enqueue(refresh, seconds, [name]))
-
-    @cached_property
-    def notifications(self) -> Wakeups:
-        """The tasks that notify."""
-        return Wakeups(lambda name, seconds: _enqueue(notify, seconds))
 
     def wake(self, section: str) -> None:
         """Ask for a build of a section in WAKE_SECONDS."""
