@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -19,9 +19,6 @@ T = TypeVar("T")
 
 #: Seconds for which a database that could not be read is left alone.
 PAUSE = 60
-
-_NAME = "sitemaps_plus"
-_IN_ERROR = 3  # PQTRANS_INERROR of libpq, which each driver for PostgreSQL tells
 
 # Connections that failed, and until when they are left alone by the monotonic clock.
 _paused: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
@@ -64,31 +61,6 @@ def attempt(alias: str, step: Callable[[], T]) -> T | None:
         )
         _paused[connection] = time.monotonic() + PAUSE
         return None
-
-
-def execute(alias: str, sql: str, values: Sequence[Any]) -> None:
-    """Run a statement whose error does not break a transaction that is open.
-
-    PostgreSQL gets it with its savepoint as one message, so a save waits once.
-    """
-    connection: Any = connections[alias]
-    is_one = connection.vendor == "postgresql" and connection.in_atomic_block
-    with connection.cursor() as cursor:
-        if not is_one or connection.features.uses_server_side_binding:
-            with savepoint(alias):
-                cursor.execute(sql, values)
-            return
-        try:
-            cursor.execute(
-                f"SAVEPOINT {_NAME}; {sql}; RELEASE SAVEPOINT {_NAME}", values
-            )
-        except Exception:
-            # The savepoint is not there if the driver refused to send anything.
-            if connection.connection.info.transaction_status == _IN_ERROR:
-                cursor.execute(
-                    f"ROLLBACK TO SAVEPOINT {_NAME}; RELEASE SAVEPOINT {_NAME}"
-                )
-            raise
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from django_sitemaps_plus.outages import ends_work
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import querysets, reader_of
 
-from .databases import execute
+from .databases import savepoint
 from .known import is_read
 from .relations import rows_of
 from .watching import NewChange, Watched
@@ -126,10 +126,11 @@ def insert(using: str, rows: Sequence[NewChange]) -> None:
     # SQL by hand: the ORM takes longer than the save that it belongs to may cost.
     connection, table = connections[using], Change._meta.db_table
     into = f"INSERT INTO {table} (section, kind, low, high, at) VALUES "  # noqa: S608 - ours
-    for first in range(0, len(rows), ROWS_PER_INSERT):
-        part = rows[first : first + ROWS_PER_INSERT]
-        places = ", ".join([f"(%s, %s, %s, %s, {now_sql(connection)})"] * len(part))
-        execute(using, into + places, list(chain.from_iterable(part)))
+    with savepoint(using), connection.cursor() as cursor:
+        for first in range(0, len(rows), ROWS_PER_INSERT):
+            part = rows[first : first + ROWS_PER_INSERT]
+            places = ", ".join([f"(%s, %s, %s, %s, {now_sql(connection)})"] * len(part))
+            cursor.execute(into + places, list(chain.from_iterable(part)))
 
     try:
         executor = get_executor()

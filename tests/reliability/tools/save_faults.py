@@ -68,7 +68,8 @@ def database_error() -> Iterator[None]:
     """The database refuses a statement of ours, and with it the transaction."""
 
     def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        sql = sql.replace(f"INSERT INTO {Change._meta.db_table}", "INSERT INTO nowhere")
+        if Change._meta.db_table in sql and sql.startswith("INSERT"):
+            return execute("SELECT 1 FROM no_such_table", None, many, context)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(refuse):
