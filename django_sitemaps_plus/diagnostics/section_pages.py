@@ -113,8 +113,8 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     """Return pages of a section of the site in force, from one of them on.
 
     Without a number, or where no page has it, they are the first. By six queries, each
-    of which reads few rows however many pages there are: no index has keys that are no
-    integers, so pages are in the order of their numbers there.
+    of which reads few rows however many pages there are: no index has bounds without a
+    number, so pages are in the order of their own numbers there.
     """
     # Read the section first: PostgreSQL takes one that it does not know for small, and
     # sorts all pages.
@@ -123,9 +123,10 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     others = active.filter(low_number=None).exclude(low=None)
     has_text = others.exists()
     key = "number" if has_text else "low_number"
+    ordered = active.filter(**{f"{key}__isnull": False}).order_by(key, "pk")
     start = None
     if number is not None:
-        start = active.filter(number=number).values_list(key, flat=True).first()
+        start = ordered.filter(number=number).values_list(key, "pk").first()
 
     found = SectionPages()
     for row in own:
@@ -135,14 +136,16 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
             check_origin(row.origin, site)
         except ConfigurationError as error:
             found.refused = str(error)
-    ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
     if start is None:
         rows = _shown(ordered)
         if not has_text:  # the page without a lower bound has no place in the order
             rows = [*_shown(active.filter(low=None, low_number=None)), *rows]
     else:
-        rows = _shown(ordered.filter(**{f"{key}__gte": start}))
-        before = ordered.filter(**{f"{key}__lt": start}).reverse()
+        low, first = start  # several UUIDs may have one number
+        behind = ordered.filter(**{f"{key}__gte": low})
+        rows = _shown(behind.exclude(**{key: low}, pk__lt=first))
+        before = ordered.filter(**{f"{key}__lte": low}).reverse()
+        before = before.exclude(**{key: low}, pk__gte=first)
         numbers = [*before.values_list("number", flat=True)[: AT_ONCE + 1]]
         found.is_first = has_text and not numbers
         if len(numbers) >= AT_ONCE + has_text:

@@ -121,9 +121,10 @@ def narrowed(queryset: QuerySet[Any], condition: Q) -> QuerySet[Any]:
     for which the database reads all its rows.
     """
     # A filter() of the project may take no Q, or add conditions of its own.
-    outer = _Outside(condition) if has_windows(queryset) else condition
-    narrow = QuerySet.filter(queryset, outer)
-    # Of two bounds of a key SQLite searches by the first, and the project may have one.
+    if has_windows(queryset):
+        return QuerySet.filter(queryset, _Outside(condition))
+    narrow = QuerySet.filter(queryset, condition)
+    # SQLite searches by the first bound of a key alone, and the project may have one.
     where, own = narrow.query.where, len(condition)
     where.children = where.children[-own:] + where.children[:-own]
     return narrow

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -63,23 +63,30 @@ def attempt(alias: str, step: Callable[[], T]) -> T | None:
         return None
 
 
-@contextmanager
-def savepoint(alias: str) -> Iterator[None]:
-    """Keep an error of ours from breaking a transaction that is open.
+def savepoint(alias: str) -> AbstractContextManager[Any]:
+    """Return what keeps an error of ours from breaking a transaction that is open."""
+    connection = connections[alias]
+    if connection.in_atomic_block or not connection.get_autocommit():
+        return transaction.atomic(using=alias)
+    return nullcontext()
 
-    SQLite undoes a statement that fails by itself, which spares two statements a save;
-    if it undoes the whole transaction, as on a full disk, that has to end as such.
+
+def execute(alias: str, sql: str, values: Sequence[Any]) -> None:
+    """Run a statement whose error does not break a transaction that is open.
+
+    Only where the database undoes all of it, as SQLite may on a full disk and MariaDB
+    for a deadlock, the transaction has to be rolled back.
     """
     connection = connections[alias]
-    if not connection.in_atomic_block:
-        yield
-    elif connection.vendor != "sqlite":
-        with transaction.atomic(using=alias):
-            yield
-    else:
+    if connection.vendor != "sqlite":
+        with savepoint(alias), connection.cursor() as cursor:
+            cursor.execute(sql, values)
+        return
+    # SQLite undoes a statement that fails; a savepoint would take a save two more.
+    with connection.cursor() as cursor:
         try:
-            yield
+            cursor.execute(sql, values)
         except Exception:
-            if not connection.connection.in_transaction:
+            if connection.in_atomic_block and not connection.connection.in_transaction:
                 transaction.set_rollback(True, using=alias)
             raise

@@ -121,10 +121,13 @@ def _locate_few(
 
     None if there are other bounds or plans, or if numbers do not tell pages apart.
     """
-    numbers = [key_ranges.as_number(str(key)) for key in keys]
+    known = [key_ranges.as_number(str(key)) for key in keys]
+    numbers = [number for number in known if number is not None]
+    if len(numbers) < len(keys):
+        return None
     rows = []
     for key, number in zip(keys, numbers, strict=True):
-        row = None if number is None else Page.objects.owner(section.pk, number)
+        row = Page.objects.owner(section.pk, number)
         if row is None or row.has_next:
             return None
         bounds = [bound for bound in (row.low, row.high) if bound is not None]

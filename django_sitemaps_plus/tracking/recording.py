@@ -20,7 +20,7 @@ from django_sitemaps_plus.outages import ends_work
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import querysets, reader_of
 
-from .databases import savepoint
+from .databases import execute
 from .known import is_read
 from .relations import rows_of
 from .watching import NewChange, Watched
@@ -38,13 +38,18 @@ ROWS_PER_INSERT = 200
 
 
 def _harmless(receive: Callable[..., None]) -> Callable[..., None]:
-    """Let errors of a receiver end here: the save goes on."""
+    """Let errors of a receiver end here: the save goes on.
+
+    A transaction that the database has undone ends with them: nothing of it is saved.
+    """
 
     @wraps(receive)
     def call(watched: Sequence[Watched], instance: Model, **kwargs: Any) -> None:
         try:
             receive(watched, instance, **kwargs)
         except Exception:
+            if connections[kwargs.get("using") or _database(instance)].needs_rollback:
+                raise
             logger.exception(
                 "A change of %s was not recorded; an audit will find it",
                 type(instance)._meta.label,
@@ -126,11 +131,10 @@ def insert(using: str, rows: Sequence[NewChange]) -> None:
     # SQL by hand: the ORM takes longer than the save that it belongs to may cost.
     connection, table = connections[using], Change._meta.db_table
     into = f"INSERT INTO {table} (section, kind, low, high, at) VALUES "  # noqa: S608 - ours
-    with savepoint(using), connection.cursor() as cursor:
-        for first in range(0, len(rows), ROWS_PER_INSERT):
-            part = rows[first : first + ROWS_PER_INSERT]
-            places = ", ".join([f"(%s, %s, %s, %s, {now_sql(connection)})"] * len(part))
-            cursor.execute(into + places, list(chain.from_iterable(part)))
+    for first in range(0, len(rows), ROWS_PER_INSERT):
+        part = rows[first : first + ROWS_PER_INSERT]
+        places = ", ".join([f"(%s, %s, %s, %s, {now_sql(connection)})"] * len(part))
+        execute(using, into + places, list(chain.from_iterable(part)))
 
     try:
         executor = get_executor()

@@ -22,7 +22,6 @@ from django.db.models import (
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Lower
 from django.db.models.signals import m2m_changed, post_delete, post_save
-from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext, _TestState
 
 from django_sitemaps_plus import Route, notify_changed, receivers
@@ -241,30 +240,41 @@ def test_the_transaction_of_a_save_goes_on(fault, publish, monkeypatch, messages
     assert "was not recorded" in messages("change_lost")[0]
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
-def test_a_transaction_that_sqlite_undoes_does_not_end_as_if_nothing_was(publish):
-    """A full disk may undo it as a whole; what follows must not be kept by itself."""
-    if connection.vendor != "sqlite":
-        pytest.skip("other databases undo a statement by its savepoint")
-
-    @transaction.atomic
-    def write():
+def test_a_transaction_without_atomic_goes_on(publish, monkeypatch):
+    """The site has turned autocommit off, and commits by itself."""
+    product = make_product("one")
+    publish(ProductSource)
+    no_pages(monkeypatch)
+    transaction.set_autocommit(False)
+    try:
         product.slug = "two"
         product.save()
-        make_product("three")
+        transaction.commit()
+    finally:
+        transaction.rollback()
+        transaction.set_autocommit(True)
+    assert Product.objects.get().slug == "two"
 
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite has such triggers")
+@pytest.mark.django_db(transaction=True)
+def test_a_save_raises_where_the_database_undoes_all_of_its_transaction(publish):
+    """A full disk may do so; else the block would end as if its rows were saved."""
     product = make_product("one")
     publish(ProductSource)
     with connection.cursor() as cursor:
         changes = f"main.{Change._meta.db_table}"
-        undo = "BEGIN SELECT RAISE(ROLLBACK, 'database or disk is full'); END"
+        undo = "BEGIN SELECT RAISE(ROLLBACK, 'disk is full'); END"
         cursor.execute(f"CREATE TEMP TRIGGER full BEFORE INSERT ON {changes} {undo}")
+        product.slug = "two"
         try:
-            with pytest.raises(TransactionManagementError):
-                write()
+            with pytest.raises(DatabaseError, match="disk is full"):
+                transaction.atomic(product.save)()
         finally:
             cursor.execute("DROP TRIGGER full")
-    assert [row.slug for row in Product.objects.all()] == ["one"]
+    assert Product.objects.get().slug == "one"
 
 
 @pytest.mark.database
