@@ -105,11 +105,11 @@ class ExclusionAdmin(_Admin):
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Name the objects of the rows shown that the user may see: a query a model."""
-        from .pages import named_objects
+        from .pages import Viewer
 
         changelist = super().get_changelist_instance(request)
         shown: Any = {(it.model, it.key): it for it in changelist.result_list}
-        for key, found in named_objects(request, self.admin_site, shown).items():
+        for key, found in Viewer(request, self.admin_site).names(shown).items():
             shown[key].found = found
         return changelist
 

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from django.contrib.admin import AdminSite
@@ -36,7 +35,7 @@ from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
-from .pages import known_sites, named_objects, seen_problems, show
+from .pages import Viewer, known_sites, show
 from .sections import Trend, drawn
 
 
@@ -88,7 +87,7 @@ def _state(request: HttpRequest, admin_site: AdminSite) -> dict[str, Any]:
     shown, found = [], list[tuple[Site, Problem]]()
     for status in read_dashboard(sites):
         known = problems_of(status, language=get_language())
-        problems = seen_problems(request, admin_site, known)
+        problems = Viewer(request, admin_site).problems(known)
         found += [(status.site, it) for it in problems]
         own = defaultdict[tuple[bool, str], list[Problem]](list)
         for problem in problems:
@@ -229,13 +228,13 @@ def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, st
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
     sites, fault = known_sites(request)
-    statuses = read_dashboard(sites)
-    names = partial(named_objects, request, admin_site)
-    found = [read_problems(status, names) for status in statuses]
+    statuses, viewer = read_dashboard(sites), Viewer(request, admin_site)
+    found = [read_problems(status, viewer.names) for status in statuses]
     audits = [read_audits(it.site) for it in found]
-    seen = partial(seen_problems, request, admin_site)
     for it in found:
-        it.kinds = [replace(kind, problems=seen(kind.problems)) for kind in it.kinds]
+        it.kinds = [
+            replace(kind, problems=viewer.problems(kind.problems)) for kind in it.kinds
+        ]
     kinds = [kind for it in found for kind in it.kinds]
     context = {
         "sites": [

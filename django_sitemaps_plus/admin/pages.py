@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -67,47 +67,13 @@ def tabs(
     exclusions = capfirst(Exclusion._meta.verbose_name_plural)
     known.append((Exclusion, "changelist", exclusions, ""))
     known.append((Dashboard, "url", "", ""))
-    found = []
+    found, viewer = [], Viewer(request, admin_site)
     for model, name, label, query in known:
-        if admin_site.is_registered(model) and may_view(request, admin_site, model):
+        if admin_site.is_registered(model) and viewer.may_view(model):
             view = f"admin:sitemaps_plus_{model._meta.model_name}_{name}"
             found.append((reverse(view, current_app=admin_site.name) + query, label))
     look_up = found.pop()[0] if found and not found[-1][1] else ""
     return {"tabs": found, "look_up": look_up}
-
-
-def may_view(
-    request: HttpRequest,
-    admin_site: AdminSite,
-    model: type[Model],
-    row: Model | None = None,
-) -> bool:
-    """Return whether a user may see the rows of a model, or one of them."""
-    if admin_site.is_registered(model):
-        model_admin = admin_site.get_model_admin(model)
-        return model_admin.has_view_or_change_permission(request, row)
-    return site_problems.may_view(request.user, model)
-
-
-def as_seen(request: HttpRequest, admin_site: AdminSite, words: str) -> str:
-    """Return the words of an error as a user may see them."""
-    may = partial(may_view, request, admin_site)
-    return site_problems.as_seen(words, request.user, may)
-
-
-def seen_problems(
-    request: HttpRequest, admin_site: AdminSite, problems: Iterable[Problem]
-) -> list[Problem]:
-    """Return problems, and their items, as a user may see them."""
-    say = partial(as_seen, request, admin_site)
-    return [
-        replace(
-            problem,
-            message=say(problem.message),
-            items=[replace(it, words=say(it.words)) for it in problem.items],
-        )
-        for problem in problems
-    ]
 
 
 def object_url(
@@ -120,53 +86,77 @@ def object_url(
     return ""
 
 
-def named_objects(
-    request: HttpRequest, admin_site: AdminSite, wanted: Collection[tuple[str, str]]
-) -> Mapping[tuple[str, str], Named]:
-    """Return name and page of objects by model and key, by a query a model.
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A user of the admin, by what may be shown to them."""
 
-    Objects that a user may not see are not among them, nor are those that have gone.
-    The name is "" where ``str()`` raises.
-    """
-    found = dict[tuple[str, str], Named]()
-    for label in {label for label, _key in wanted}:
-        # The model may have gone, or its table; and names are the code of a user.
-        with suppress(Exception), contained():
-            model: Any = apps.get_model(label)
-            if not may_view(request, admin_site, model):
-                continue
-            keys = [key for it, key in wanted if it == label]
-            rows = model._base_manager.all()
-            if admin_site.is_registered(model):
-                rows = admin_site.get_model_admin(model).get_queryset(request)
-            for row in rows.filter(pk__in=as_keys(model, keys[:MAX_NAMED])):
-                place, name = (label, str(row.pk)), ""
-                if place in wanted and may_view(request, admin_site, model, row):
-                    with suppress(Exception):
-                        name = str(row)
-                    sees = partial(sees_whole, request, admin_site, row)
-                    found[place] = name, object_url(admin_site, model, row.pk), sees
-    return found
+    request: HttpRequest
+    admin_site: AdminSite
 
+    def may_view(self, model: type[Model], row: Model | None = None) -> bool:
+        """Return whether they may see the rows of a model, or one of them."""
+        if self.admin_site.is_registered(model):
+            model_admin = self.admin_site.get_model_admin(model)
+            return model_admin.has_view_or_change_permission(self.request, row)
+        return site_problems.may_view(self.request.user, model)
 
-def fields_shown(
-    request: HttpRequest, admin_site: AdminSite, row: Model
-) -> Collection[str] | None:
-    """Return the fields of an object that a user may see; None for all of them.
+    def words(self, words: str) -> str:
+        """Return the words of an error as they may see them."""
+        return site_problems.as_seen(words, self.request.user, self.may_view)
 
-    They are those of its page in the admin, if it has one.
-    """
-    if not may_view(request, admin_site, type(row), row):
-        return ()
-    if not admin_site.is_registered(type(row)):
-        return None
-    model_admin = admin_site.get_model_admin(type(row))
-    return flatten_fieldsets(model_admin.get_fieldsets(request, row))
+    def problems(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Return problems, and their items, as they may see them."""
+        return [
+            replace(
+                problem,
+                message=self.words(problem.message),
+                items=[replace(it, words=self.words(it.words)) for it in problem.items],
+            )
+            for problem in problems
+        ]
 
+    def names(self, wanted: Collection[tuple[str, str]]) -> dict[Any, Named]:
+        """Return name and page of objects by model and key, by a query a model.
 
-def sees_whole(request: HttpRequest, admin_site: AdminSite, row: Model) -> bool:
-    """Return whether a user sees all fields of an object, which errors may tell."""
-    return sees_all(row, fields_shown(request, admin_site, row))
+        Objects that they may not see are not among them, nor are those that have gone.
+        The name is "" where ``str()`` raises.
+        """
+        found = dict[tuple[str, str], Named]()
+        for label in {label for label, _key in wanted}:
+            # The model may have gone, or its table; and names are the code of a user.
+            with suppress(Exception), contained():
+                model: Any = apps.get_model(label)
+                if not self.may_view(model):
+                    continue
+                keys = [key for it, key in wanted if it == label]
+                rows = model._base_manager.all()
+                if self.admin_site.is_registered(model):
+                    model_admin = self.admin_site.get_model_admin(model)
+                    rows = model_admin.get_queryset(self.request)
+                for row in rows.filter(pk__in=as_keys(model, keys[:MAX_NAMED])):
+                    place, name = (label, str(row.pk)), ""
+                    if place in wanted and self.may_view(model, row):
+                        with suppress(Exception):
+                            name = str(row)
+                        url = object_url(self.admin_site, model, row.pk)
+                        found[place] = name, url, partial(self.sees_whole, row)
+        return found
+
+    def fields(self, row: Model) -> Collection[str] | None:
+        """Return the fields of an object that they may see; None for all of them.
+
+        They are those of its page in the admin, if it has one.
+        """
+        if not self.may_view(type(row), row):
+            return ()
+        if not self.admin_site.is_registered(type(row)):
+            return None
+        model_admin = self.admin_site.get_model_admin(type(row))
+        return flatten_fieldsets(model_admin.get_fieldsets(self.request, row))
+
+    def sees_whole(self, row: Model) -> bool:
+        """Return whether they see all fields of an object, which errors may tell."""
+        return sees_all(row, self.fields(row))
 
 
 def known_sites(request: HttpRequest) -> tuple[list[Site], str]:

@@ -31,7 +31,7 @@ from django_sitemaps_plus.site_urls import with_scheme
 from django_sitemaps_plus.sites import site_at
 
 from .actions import allowed_actions, say_done
-from .pages import MAX_NAMED, as_seen, fields_shown, known_sites, named_objects, show
+from .pages import MAX_NAMED, Viewer, known_sites, show
 
 logger = logging.getLogger(__name__)
 
@@ -61,16 +61,15 @@ def panel(model_admin: Any, request: HttpRequest, object_id: str) -> HttpRespons
     is_part, [sites, fault] = "part" in request.GET, known_sites(request)
     request.current_app = model_admin.admin_site.name
     fields = flatten_fieldsets(model_admin.get_fieldsets(request, row))
-    others = partial(fields_shown, request, model_admin.admin_site)
-    say = partial(as_seen, request, model_admin.admin_site)
+    viewer = Viewer(request, model_admin.admin_site)
 
     def shown(it: Any) -> Any:  # a condition may be on what the row refers to
         is_own = isinstance(it, model_admin.model._meta.concrete_model)
-        return fields if is_own and it.pk == row.pk else others(it)
+        return fields if is_own and it.pk == row.pk else viewer.fields(it)
 
     ask = explain.explain_object
     context: dict[str, Any] = {
-        "answers": [(it, *_answer(ask, row, it, shown, say)) for it in sites],
+        "answers": [(it, *_answer(ask, row, it, shown, viewer.words)) for it in sites],
         "fault": fault,
         "exclusion": Exclusion.objects.of_row(row).first(),
         "may_exclude": _may_exclude(model_admin, request, row),
@@ -125,12 +124,12 @@ def listed_url(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Say whether sitemaps list a URL, since when, and who knows; or why not."""
     sites, fault = known_sites(request)
     url = request.GET.get("url", "").strip()
-    shown = partial(fields_shown, request, admin_site)
-    say = partial(as_seen, request, admin_site)
+    viewer = Viewer(request, admin_site)
     own = [it for it in sites if site_at(with_scheme(url, it), it)] or sites[:1]
     ask = partial(explain.explain_url, seconds=MAX_SECONDS)
+    given = viewer.fields, viewer.words
     context = {
-        "answers": [(it, *_answer(ask, url, it, shown, say)) for it in own if url],
+        "answers": [(it, *_answer(ask, url, it, *given)) for it in own if url],
         "fault": fault,
         "asked": url,
         "subtitle": _("Is this URL listed?"),
@@ -177,15 +176,15 @@ def exclusions_of(
     term: str,
 ) -> list[int]:
     """Return the keys of exclusions of objects by a part of their name, or a URL."""
-    found, shown = list[int](), partial(fields_shown, request, admin_site)
+    found, viewer = list[int](), Viewer(request, admin_site)
     if term:
         newest = exclusions.order_by("-pk")[:MAX_NAMED]
         keys = {(it.model, it.key): it.pk for it in newest}
-        named = named_objects(request, admin_site, keys).items()
+        named = viewer.names(keys).items()
         part = term.casefold()
         found += [keys[it] for it, (name, *_) in named if part in name.casefold()]
     for site in known_sites(request)[0] if "/" in term else ():
-        at, _fault = _answer(explain.exclusions_at, term, site, shown, str)
+        at, _fault = _answer(explain.exclusions_at, term, site, viewer.fields, str)
         found += at or ()
     return found
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from io import StringIO
 from typing import Any, TypeAlias
 
@@ -45,7 +44,7 @@ from django_sitemaps_plus.views.html_site_map import ask
 from django_sitemaps_plus.views.sitemaps import page
 
 from .actions import allowed_actions
-from .pages import as_seen, chosen_site, named_objects, show
+from .pages import Viewer, chosen_site, show
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +129,7 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             section = open_section(name, site)
             with section.reading():
                 form = form_of(section.source)
-        say = partial(as_seen, request, admin_site)
+        say = Viewer(request, admin_site).words
         pages = [(replace(it, error=say(it.error)), "") for it in found.pages]
         with suppress(NoReverseMatch):
             pages = [(it, page_url(name, it.number, site)) for it, _url in pages]
@@ -272,7 +271,7 @@ def _rows(
     yield [("row", "model", "key", "field", "reason", "page")]
     for number, count, problems in site_problems.left_out_of(section, site):
         wanted = {(it.model, it.key) for it in problems if it.model}
-        shown = named_objects(request, admin_site, wanted)
+        shown = Viewer(request, admin_site).names(wanted)
         rows: Rows = []
         for it in problems:
             place = it.model, it.key
