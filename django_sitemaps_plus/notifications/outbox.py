@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from datetime import datetime
-from itertools import islice
 
 from django.urls import NoReverseMatch
 
@@ -15,6 +14,7 @@ from django_sitemaps_plus.outages import ends_work
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import feed_urls, index_urls
 from django_sitemaps_plus.sites import get_site, notifies_engines
+from django_sitemaps_plus.sources.querysets import batches
 
 from .base import Takes
 from .configuration import ConfiguredEngine, EngineFault, engines_to_notify
@@ -33,7 +33,7 @@ def want_urls(
     The change was committed ``at`` a time; None for now.
     """
     engines = _takers(Takes.URLS, engines)
-    for batch in _batches(urls):
+    for batch in batches(urls, BATCH_ROWS):
         for engine in engines:
             Delivery.objects.want(get_site().name, engine.name, batch, at)
 
@@ -58,13 +58,13 @@ def want_feeds(
         rows = Delivery.objects.of(site.name, engine.name).feeds()
         known = set(rows.values_list("target_hash", flat=True))
         present = {hash_target(feed): feed for feed in feeds}
-        for gone in _batches(known - present.keys()):
+        for gone in batches(known - present.keys(), BATCH_ROWS):
             rows.forget(gone)
         if changed is not None and engine.follows_content:
             others = [name for name in registry if name != changed]
             known &= set(map(hash_target, feed_urls(site, others)))
         feeds = [feed for key, feed in present.items() if key not in known]
-        for batch in _batches(feeds):
+        for batch in batches(feeds, BATCH_ROWS):
             Delivery.objects.want(site.name, engine.name, batch, at, is_feed=True)
 
 
@@ -95,9 +95,3 @@ def _takers(
     if engines is None:
         engines = engines_to_notify() if notifies_engines() else ()
     return [engine for engine in engines if engine.takes is takes]
-
-
-def _batches(targets: Iterable[str]) -> Iterator[list[str]]:
-    remaining = iter(targets)
-    while batch := list(islice(remaining, BATCH_ROWS)):
-        yield batch

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from django.db import Error
@@ -38,6 +38,7 @@ from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sites import get_site, notifies_engines
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.sources.lines import LASTMOD_NOW
+from django_sitemaps_plus.sources.querysets import batches
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
@@ -125,7 +126,7 @@ def _relay(publication: Publication) -> list[str]:
             changed = publication_diff(publication) if is_wanted else Diff()
             kinds = ("added", "updated", "removed")
             pairs = ((kind, url) for kind in kinds for url in getattr(changed, kind))
-            while some := list(islice(pairs, BATCH_URLS)):
+            for some in batches(pairs, BATCH_URLS):
                 heartbeat()
                 urls = {it: [url for kind, url in some if kind == it] for it in kinds}
                 part = Diff(**urls)
