@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, cached_property, partial, reduce
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap, views
@@ -158,12 +158,6 @@ def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpRe
     return response
 
 
-class _Part(NamedTuple):
-    lines: list[str]
-    extensions: Collection[str]
-    newest: date | None  # lastmod; None if an entry has none
-
-
 class _Visit:
     """A request, and what is kept for others like it."""
 
@@ -212,29 +206,32 @@ class _Visit:
 
     def printed_page(self, names: Iterable[str], number: int) -> _Answer:
         """Return a page of each sitemap, one after the other."""
-        parts = []
+        lines, extensions, lastmods = list[str](), {"xhtml"}, list[date | None]()
         for name in names:
             source = PrintedSource(self.sitemaps[name])
             plan = self._plan(name, source)
-            part = self._read(name, source, plan, number)
-            if not part.lines and self.seconds and not source.has_own_paging:
+            chunks, kinds, newest = self._read(name, source, plan, number)
+            if not chunks and self.seconds and not source.has_own_paging:
                 make = partial(self._plan, name, source)
                 if newer := live.newer_plan(self._key(Plan, name), plan, make):
-                    part = self._read(name, source, newer, number)
-            parts.append(part)
+                    chunks, kinds, newest = self._read(name, source, newer, number)
+            lines += chunks
+            extensions.update(kinds)
+            lastmods.append(newest)
 
-        lines = [line for part in parts for line in part.lines]
-        extensions = {"xhtml"}.union(*[part.extensions for part in parts])
         # Without entries, contrib's template prints an empty line.
         document = write_document(render_urlset(lines or ["\n"], extensions))
         # The header is the newest lastmod of the sitemaps, if all have one.
-        last_modified, lastmods = None, [part.newest for part in parts]
+        last_modified = None
         if None not in lastmods:
-            newest = reduce(_contrib._get_latest_lastmod, lastmods, None)
-            last_modified = http_date(newest.timestamp()) if newest else None
+            latest = reduce(_contrib._get_latest_lastmod, lastmods, None)
+            last_modified = http_date(latest.timestamp()) if latest else None
         return _Answer(document, last_modified)
 
-    def _read(self, name: str, source: PrintedSource, plan: Plan, number: int) -> _Part:
+    def _read(
+        self, name: str, source: PrintedSource, plan: Plan, number: int
+    ) -> tuple[list[str], Collection[str], date | None]:
+        """Return lines, extensions and newest lastmod; None if an entry has none."""
         (bounds,) = Paginator(plan.ranges, 1).page(number)
         lines = []
         section = open_section(source, self.site)
@@ -243,7 +240,7 @@ class _Visit:
             for chunk in reader.chunks(bounds, Tally(name)):
                 heartbeat()
                 lines.append(chunk)
-            return _Part(lines, reader.extensions, reader.newest)
+            return lines, reader.extensions, reader.newest
 
     def _plan(self, name: str, source: PrintedSource) -> Any:
         section = open_section(source, self.site)

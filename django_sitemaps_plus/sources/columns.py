@@ -86,7 +86,7 @@ class Column:
 
     name: str  # of the field
     write: Callable[[Any], str]  # raises what is wrong with a value
-    before: str = ""  # what stands before each text in its line
+    before: str = ""  # stands before each text in its line
     after: str = ""
     ending: str = ""  # that all texts share, and that ``texts`` leaves out
 

@@ -246,7 +246,7 @@ def turned(
 ) -> QuerySet[Any]:
     """Return the rows, listed or not, whose comparison has turned since it was kept.
 
-    It is of the listed rows; ``before`` has the texts of its values then.
+    The comparison is of the listed rows; ``before`` has texts of its values then.
     """
     condition, field = WhereNode(connector=OR), moment.lhs.output_field
     for old, new in zip(before, now, strict=True):

@@ -84,19 +84,13 @@ class Form:
 
 
 class Quoting:
-    """Quotes and escapes the values of a column.
-
-    Args:
-        form: regular expression of the values for which that is all.
-        quoted: how they are quoted.
-        begin: how a quoted value may begin, and what it begins with instead.
-    """
+    """Quotes and escapes the values of a column."""
 
     def __init__(
         self,
-        form: str,
+        form: str,  # a regular expression of the values for which that is all
         quoted: _Quoted = _IN_ARGUMENT,
-        begin: tuple[str, str] | None = None,
+        begin: tuple[str, str] | None = None,  # of a quoted value, and what it becomes
     ) -> None:
         self._form = Form(form)
         self._takes_words = re.fullmatch(form, _WORD) is not None
