@@ -97,7 +97,7 @@ class Tally:
     newest: str = ""  # the latest lastmod as W3C text
     left_out: list[LeftOut] = field(default_factory=list)  # the first of all
     most: int = MAX_NAMED  # that are kept and logged; the rest is only counted
-    #: What is wrong with codes that are listed all the same.
+    #: Faults of codes that are listed all the same.
     doubts: set[str] = field(default_factory=set)
     logs: bool = True  # not where a person looks at rows
 
