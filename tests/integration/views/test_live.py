@@ -17,7 +17,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from django_sitemaps_plus import ModelSource, Route, ViewSource
+from django_sitemaps_plus import ModelSource, Route, ViewSource, planning
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.serving import live
 from django_sitemaps_plus.sources import contrib as contrib_source
@@ -219,9 +219,9 @@ class TestRowsThatCome:
         make_products(30)
         sections.register("products", limited(10))
         crawl()
-        planned, made = [], live.bounded_plan
+        planned, made = [], planning.bounded_plan
         monkeypatch.setattr(
-            live, "bounded_plan", lambda *args: planned.append(args) or made(*args)
+            planning, "bounded_plan", lambda *args: planned.append(args) or made(*args)
         )
         Product.objects.filter(pk__in=Product.objects.order_by("pk")[:20]).update(
             slug=Concat(Value("no slug "), "slug")
