@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, planning
 from django_sitemaps_plus.core import limits
-from django_sitemaps_plus.serving import live
 from django_sitemaps_plus.sources import contrib as contrib_source
 from django_sitemaps_plus.sources import reading
 from tests.support.builds import build_fully
