@@ -48,7 +48,8 @@ def _harmless(receive: Callable[..., None]) -> Callable[..., None]:
         try:
             receive(watched, instance, **kwargs)
         except Exception:
-            if connections[kwargs.get("using") or _database(instance)].needs_rollback:
+            alias = kwargs.get("using") or instance._state.db
+            if alias and connections[alias].needs_rollback:
                 raise
             logger.exception(
                 "A change of %s was not recorded; an audit will find it",
