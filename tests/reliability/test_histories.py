@@ -67,7 +67,7 @@ STRETCH = 150
 
 #: Histories. SQLite has most of them; other databases order strings in their own ways.
 KEYS = ["pk", "slug"] if IS_SOAK or connection.vendor == "sqlite" else ["slug"]
-HISTORIES = 300 if IS_SOAK else 7 if connection.vendor == "sqlite" else 5
+HISTORIES = 300 if IS_SOAK else 7
 
 #: Steps of a build within which it is killed.
 WITHIN = 150
