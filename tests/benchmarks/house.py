@@ -26,7 +26,7 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 32_850,
+    "lines of the package": 32_650,
     "files": 201,
     "most files in a folder": 21,
     "lines of the longest file": 400,
@@ -45,7 +45,7 @@ LIMITS: dict[str, float] = {
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 413,
     "files that a build passes": 68,
-    "lines of tests and support": 58_750,
+    "lines of tests and support": 58_650,
     "lines of programs of tests": 10_650,
 }
 
