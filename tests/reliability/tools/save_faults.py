@@ -28,7 +28,7 @@ from .shop import PlainSource
 #: Names of the faults after which a change cannot be recorded.
 LOSING = {"no_table", "database_error"}
 
-#: Those in which the database refuses a statement, in a transaction of the user's.
+#: Faults by which the database refuses a statement, in a transaction of the user's.
 BY_DATABASE = {*LOSING, "no_sites"}
 
 
