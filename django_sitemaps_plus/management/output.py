@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from importlib.util import find_spec
 from logging import StreamHandler
 from shlex import quote
 from typing import Any
@@ -20,11 +21,6 @@ from django_sitemaps_plus.building.state import Progress
 from django_sitemaps_plus.diagnostics.site_problems import alike
 from django_sitemaps_plus.diagnostics.words import age_of, span
 from django_sitemaps_plus.sources import Tally
-
-try:
-    from rich import progress as rich_progress
-except ImportError:  # the extra `cli` is not installed
-    rich_progress = None  # type: ignore[assignment]
 
 #: Subjects of one kind of problems that are named.
 MAX_NAMES = 3
@@ -61,8 +57,11 @@ def show_progress(stdout: OutputWrapper, *, quiet: bool) -> Iterator[Progress | 
     """Give the callback that shows the progress of a build; None if it is quiet."""
     if quiet:
         yield None
-    elif rich_progress is not None and stdout.isatty():
-        with rich_progress.Progress() as bar:
+    elif stdout.isatty() and find_spec("rich"):  # the extra `cli`
+        # Not at the top: its import takes longer than a build with nothing to do.
+        from rich.progress import Progress as Bars
+
+        with Bars() as bar:
             tasks: dict[str, Any] = {}
 
             def move(section: str, done: int, total: int) -> None:

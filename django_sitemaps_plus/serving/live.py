@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from inspect import getattr_static
 from typing import Any
 
 from django.conf import settings
@@ -276,9 +277,11 @@ def cache_key(kind: str, *parts: object) -> str:
 
 def _plan_key(section: OpenSection) -> str:
     source = section.source
-    with section.reading():  # its limit may be code of the user
-        configured = get_settings()
-        limits = (source.limit, configured.live_max_rows, configured.historic_limits)
+    limit, configured = getattr_static(source, "limit", None), get_settings()
+    if not isinstance(limit, int):  # code of the user
+        with section.reading():
+            limit = source.limit
+    limits = (limit, configured.live_max_rows, configured.historic_limits)
     return cache_key("plan", section.name, section.site, source, limits)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
+from functools import cached_property
 from types import NoneType
 from typing import Any, cast
 from urllib.parse import quote
@@ -66,7 +67,11 @@ class Form:
     """A regular expression of lines."""
 
     def __init__(self, line: str) -> None:
-        self._lines = re.compile(rf"(?:(?:{line})\n)*+")
+        self._line = line
+
+    @cached_property
+    def _lines(self) -> re.Pattern[str]:
+        return re.compile(rf"(?:(?:{self._line})\n)*+")
 
     def odd(self, joined: str) -> list[int]:
         """Return the numbers of the lines that it does not match."""
@@ -92,10 +97,13 @@ class Quoting:
         quoted: _Quoted = _IN_ARGUMENT,
         begin: tuple[str, str] | None = None,  # of a quoted value, and what it becomes
     ) -> None:
-        self._form = Form(form)
-        self._takes_words = re.fullmatch(form, _WORD) is not None
+        self._form, self._one = Form(form), form
         self._quote = quoted
         self._begin = begin
+
+    @cached_property
+    def _takes_words(self) -> bool:
+        return re.fullmatch(self._one, _WORD) is not None
 
     def __call__(self, values: Sequence[Any], room: int) -> tuple[list[str], list[int]]:
         """Return the text of each value, and the rows that need another look."""
