@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
-from functools import cached_property
 from types import NoneType
 from typing import Any, cast
 from urllib.parse import quote
@@ -67,18 +66,14 @@ class Form:
     """A regular expression of lines."""
 
     def __init__(self, line: str) -> None:
-        self._line = line
-
-    @cached_property
-    def _lines(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:(?:{self._line})\n)*+")
+        self._line = line  # compiled when it is used, and then kept by `re`
 
     def odd(self, joined: str) -> list[int]:
         """Return the numbers of the lines that it does not match."""
-        odd: list[int] = []
+        lines, odd = re.compile(rf"(?:(?:{self._line})\n)*+"), list[int]()
         number = end = 0
         while True:
-            start, match = end, cast("re.Match[str]", self._lines.match(joined, end))
+            start, match = end, cast("re.Match[str]", lines.match(joined, end))
             end = match.end()
             if end == len(joined):
                 return odd
@@ -97,20 +92,16 @@ class Quoting:
         quoted: _Quoted = _IN_ARGUMENT,
         begin: tuple[str, str] | None = None,  # of a quoted value, and what it becomes
     ) -> None:
-        self._form, self._one = Form(form), form
+        self._form, self._value = Form(form), form
         self._quote = quoted
         self._begin = begin
-
-    @cached_property
-    def _takes_words(self) -> bool:
-        return re.fullmatch(self._one, _WORD) is not None
 
     def __call__(self, values: Sequence[Any], room: int) -> tuple[list[str], list[int]]:
         """Return the text of each value, and the rows that need another look."""
         joined = one_a_line(values)
         odd: list[int] = []
         # No quoting changes a column of words, of which none is empty.
-        are_words = self._takes_words and joined.isascii()
+        are_words = joined.isascii() and re.fullmatch(self._value, _WORD) is not None
         are_words = are_words and not joined.encode().translate(None, _IN_WORDS)
         if not are_words or joined[0] == "\n" or "\n\n" in joined:
             odd = self._form.odd(joined)

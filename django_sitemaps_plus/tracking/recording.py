@@ -142,8 +142,9 @@ def insert(using: str, rows: Sequence[NewChange]) -> None:
     except ConfigurationError as error:  # a check says so; the changes are recorded
         logger.error("No worker is woken: %s", error, extra={"action": "wake_failed"})
         return
-    if not executor.is_listening:
-        return
+    is_told = connection.in_atomic_block or connection.get_autocommit()
+    if not executor.is_listening or not is_told:  # whether and when it commits
+        return  # a worker that looks by itself finds them
 
     sections = {row[0] for row in rows}
 

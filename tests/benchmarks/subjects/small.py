@@ -25,7 +25,7 @@ def setting(rows: int) -> Iterator[Subject]:
         for number in range(len(SMALL_SITEMAPS)):
             registry.register(f"small-{number}", small_source(number))
         yield from _index(Web())
-    yield _build()
+    yield _build(min(rows, _ROWS))
     unbuild()
 
 
@@ -53,24 +53,24 @@ def _index(web: Web) -> Iterator[Subject]:
     yield its_queries(title, "live", uncached, most=120)
 
 
-def _build() -> Subject:
+def _build(rows: int) -> Subject:
     return Subject(
-        title=f"A full build of {_ROWS:,} rows, {_ENTRIES} a page",
+        title=f"A full build of {rows:,} rows, {_ENTRIES} a page",
         note="The bare loop writes as many files.",
         rounds=1,
         warm_ups=0,
         contenders=[
-            timed("bare loop", partial(bare_loop, _ROWS, _ENTRIES), before=_prepare),
-            _built(_USUAL),
-            _built(_ENTRIES),
+            timed("bare loop", partial(bare_loop, rows, _ENTRIES), before=_prepare),
+            _built(rows, _USUAL),
+            _built(rows, _ENTRIES),
         ],
     )
 
 
-def _built(limit: int) -> Contender:
+def _built(rows: int, limit: int) -> Contender:
     def build() -> None:
-        with temporary_source("products", sized_source(_ROWS, limit)):
-            build_all(_ROWS)
+        with temporary_source("products", sized_source(rows, limit)):
+            build_all(rows)
 
     return timed(f"{limit:,} a page", build, before=_prepare)
 

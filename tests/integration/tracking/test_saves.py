@@ -242,11 +242,16 @@ def test_the_transaction_of_a_save_goes_on(fault, publish, monkeypatch, messages
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
-def test_a_transaction_without_atomic_goes_on(publish, monkeypatch):
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_transaction_without_atomic_goes_on(
+    is_lost, publish, configure, monkeypatch, messages
+):
     """The site has turned autocommit off, and commits by itself."""
     product = make_product("one")
     publish(ProductSource)
-    no_pages(monkeypatch)
+    configure(EXECUTOR="tests.integration.tracking.test_changes.Woken")
+    if is_lost:
+        no_pages(monkeypatch)
     transaction.set_autocommit(False)
     try:
         product.slug = "two"
@@ -256,6 +261,9 @@ def test_a_transaction_without_atomic_goes_on(publish, monkeypatch):
         transaction.rollback()
         transaction.set_autocommit(True)
     assert Product.objects.get().slug == "two"
+    assert bool(messages("change_lost")) is is_lost
+    monkeypatch.undo()
+    assert recorded() == ([] if is_lost else keys(product))
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite has such triggers")
