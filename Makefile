@@ -120,14 +120,14 @@ test: forget-skipped test-sqlite test-reliability test-postgresql test-mysql
 forget-skipped: $(STAMP)
 	@rm -f $(TEST_SKIPPED)
 
-# Three processes: on two cores, each waits for others a quarter of its time. By file,
-# since some make a site for all of their tests.
+# Four processes: on two cores, each waits for others half of its time. By file, since
+# some make a site for all of their tests.
 test-sqlite: $(STAMP)
-	TEST_DB=sqlite $(PYTEST) -n 3 --dist loadfile $(SQLITE_TESTS)
+	TEST_DB=sqlite $(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(SQLITE_TESTS)
 
 # Without the checks of Python's development mode: they make thousands of forks slow.
 test-reliability: $(STAMP)
-	TEST_DB=sqlite $(BIN)/python -m pytest -n 3 tests/reliability
+	TEST_DB=sqlite $(BIN)/python -m pytest -n 4 --dist worksteal tests/reliability
 
 # What a database can decide.
 test-postgresql: $(STAMP)

@@ -179,7 +179,7 @@ class TestServing:
         tree = site.directory / "media" / "sitemaps" / "public"
         files = f"{pages + 1} files, {count:,} entries: 0 errors, 0 warnings\n"
         places = [str(tree), site.base_url + "/sitemap.xml", "--audit"]
-        for where in places if "SOAK" in os.environ else places[:2]:
+        for where in places if "SOAK" in os.environ else places[1:2]:
             assert site.manage("check_sitemaps", where) == files
 
     def test_an_edit_costs_a_crawler_two_files(self, story):

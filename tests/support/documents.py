@@ -31,17 +31,19 @@ class Listed:
 
 def read_urlset(content: bytes) -> list[Listed]:
     """Return the entries of a page that is valid."""
-    root = parse(content, "urlset")
-    return [
+    return [*_entries(content)]
+
+
+@functools.lru_cache(32)  # the pages of a site, most of which no edit changes
+def _entries(content: bytes) -> tuple[Listed, ...]:
+    root, names = parse(content, "urlset"), ("loc", "lastmod", "changefreq", "priority")
+    return tuple(
         Listed(
-            *[
-                url.findtext(_SITEMAP + name)
-                for name in ("loc", "lastmod", "changefreq", "priority")
-            ],
+            *[url.findtext(_SITEMAP + name) for name in names],
             tuple([(x.get("hreflang"), x.get("href")) for x in url.iter(_LINK)]),
         )
         for url in root
-    ]
+    )
 
 
 def read_index(content: bytes) -> dict[str, str | None]:
