@@ -34,14 +34,7 @@ from django_sitemaps_plus.tracking.schedule import notice
 
 from .guard import held_because, is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
-from .plan.replan import (
-    active_plan,
-    begin_replan,
-    plan_section,
-    renew_plan,
-    serve_live,
-    withdraw_indexes,
-)
+from .plan import replan
 from .plan.split import split_ranges
 from .pool import reason_against
 from .report import DEADLY, BuildReport, SectionReport, index_problems
@@ -122,7 +115,7 @@ def _begin(build: Build) -> list[OpenSection]:
             if section.source.live is True:
                 _leave_live(build, name)
                 continue
-            plan_section(section)
+            replan.plan_section(section)
             planned.append(section)
             build.opened[section.row.pk] = section
     build.names = [name for name in build.names if name not in build.live]
@@ -150,7 +143,7 @@ def _leave_live(build: Build, name: str) -> None:
     """
     is_known = Q(next_number__gt=1) | ~Q(fault="")
     if Section.objects.filter(is_known, site=build.site.name, name=name).exists():
-        serve_live([name])
+        replan.serve_live([name])
         extra = {"action": "section_live"}
         logger.info("Section %s is rendered on request from now on", name, extra=extra)
     build.live.append(name)
@@ -164,11 +157,11 @@ def _prepare(build: Build, section: OpenSection) -> None:
     if not is_forced and deploys.is_replaced(row, current):
         build.leave(section.name)
         return
-    if renew_plan(section, current):
+    if replan.renew_plan(section, current):
         return  # settle() or a later build takes changes: this plan is about to go
     notice(section)
     if build.replan:
-        begin_replan(section)
+        replan.begin_replan(section)
     if row.hold_reason:
         look_again(row, at_once=build.waits)
     if build.full or build.new_namespace:
@@ -253,7 +246,7 @@ def _publish_index(build: Build) -> list[Page] | None:
     pages: list[Page] = Page.objects.indexes(site=build.site.name)
     if registry.live():
         if any([it.built or it.error or it.attempts for it in pages]):
-            withdraw_indexes(build.site.name)
+            replan.withdraw_indexes(build.site.name)
         return None
     if build.audits:  # old indexes may be damaged
         age = timedelta(seconds=get_settings().audit_interval_seconds)
@@ -339,7 +332,7 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
         own = {"site": section.site.name, "name": name}
         row = Section.objects.filter(**own).first() or Section(**own)
         # Numbers outlive the pages of a section that was pruned.
-        pages = active_plan(row) if row.next_number > 1 else []
+        pages = replan.active_plan(row) if row.next_number > 1 else []
         if not pages:
             ranges = first_plan(section).ranges
             pages = [

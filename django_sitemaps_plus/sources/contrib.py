@@ -20,6 +20,7 @@ from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.sites import django_site, get_site, sample_site
 
+from . import querysets
 from .base import Source
 from .columns import called
 from .contrib_fields import (
@@ -35,20 +36,6 @@ from .dependencies import dependence
 from .fields import NAMESPACE_OF
 from .keys import KeySpace, has_text, key_field
 from .lines import CHUNK_ROWS, Lines, Tally, describe
-from .querysets import (
-    at_positions,
-    batches,
-    by_key,
-    in_range,
-    instances,
-    keys_of,
-    limited,
-    listing,
-    narrowed,
-    on_write_database,
-    pages_by_key,
-    position,
-)
 from .reading import Reader, reader_of, without_repeated
 
 #: Items up to which a live index asks each for its lastmod.
@@ -209,7 +196,7 @@ class SitemapReader(Reader[SitemapSource]):
     @property
     def rows_depend(self) -> bool:  # type: ignore[override]
         rows = self._rows()
-        return pages_by_key(rows) and bool(dependence(rows, rows))
+        return querysets.pages_by_key(rows) and bool(dependence(rows, rows))
 
     @property
     def has_titles(self) -> bool:
@@ -221,8 +208,8 @@ class SitemapReader(Reader[SitemapSource]):
         if not is_own and callable(getattr(sitemap, "lastmod", None)):
             # Contrib's method would ask all items, one by one.
             items = items_of(sitemap)
-            if pages_by_key(items):
-                items = on_write_database(items, None).order_by()
+            if querysets.pages_by_key(items):
+                items = querysets.on_write_database(items, None).order_by()
             items = list(items[: MAX_DATED_ITEMS + 1])
             if len(items) > MAX_DATED_ITEMS:
                 return None
@@ -231,44 +218,50 @@ class SitemapReader(Reader[SitemapSource]):
 
     def key_space(self) -> KeySpace | None:
         rows = self._rows()
-        return KeySpace(rows.model, "pk", rows.db) if pages_by_key(rows) else None
+        return (
+            KeySpace(rows.model, "pk", rows.db)
+            if querysets.pages_by_key(rows)
+            else None
+        )
 
     def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         rows = self._rows()
         render = self._renderer(rows, tally)
-        if pages_by_key(rows):
+        if querysets.pages_by_key(rows):
             rows = self._in_range(self._written(rows), key_range)
-            items = instances(limited(rows, self.max_entries + 1))
+            items = querysets.instances(querysets.limited(rows, self.max_entries + 1))
         else:
-            items = at_positions(rows, key_range)
+            items = querysets.at_positions(rows, key_range)
         # To make some items, and then to ask these, takes a quarter less than in turn.
-        for batch in batches(items, max(1, CHUNK_ROWS // self._languages)):
+        for batch in querysets.batches(items, max(1, CHUNK_ROWS // self._languages)):
             yield render(batch)
 
     def lines_by_key(
         self, keys: Collection[Any], tally: Tally
     ) -> Iterator[tuple[str, str]]:
         rows = self._rows()
-        if not pages_by_key(rows):
+        if not querysets.pages_by_key(rows):
             return
         render = self._renderer(rows, tally)
-        rows = self._written(narrowed(rows, Q(pk__in=keys)))
-        for item in instances(by_key(rows, "pk")):
+        rows = self._written(querysets.narrowed(rows, Q(pk__in=keys)))
+        for item in querysets.instances(querysets.by_key(rows, "pk")):
             if hasattr(item, "pk"):  # a class that fetches rows may give anything
                 yield str(item.pk), render([item])
 
     def _rows(self) -> Iterable[Any]:
-        items: Iterable[Any] = listing(items_of(self.sitemap), "items()")
-        if not pages_by_key(items):
+        items: Iterable[Any] = querysets.listing(items_of(self.sitemap), "items()")
+        if not querysets.pages_by_key(items):
             return items
-        rows = on_write_database(items, None)
+        rows = querysets.on_write_database(items, None)
         key = key_field(rows.model, "pk")
-        if has_text(key, lambda: keys_of(rows, "pk").first()):
+        if has_text(key, lambda: querysets.keys_of(rows, "pk").first()):
             return rows
-        return instances(rows if rows.ordered else by_key(rows, "pk"))
+        return querysets.instances(
+            rows if rows.ordered else querysets.by_key(rows, "pk")
+        )
 
     def _in_range(self, rows: QuerySet[Any], key_range: KeyRange) -> QuerySet[Any]:
-        return in_range(rows, "pk", key_range)
+        return querysets.in_range(rows, "pk", key_range)
 
     def _lastmod(self, value: Any) -> Any:
         return aware(value)
@@ -323,7 +316,7 @@ class OwnPagesReader(SitemapReader):
         return range(paginator.num_pages if paginator.count else 0)
 
     def _page(self, key_range: KeyRange) -> Iterable[Any]:
-        number, urls = position(key_range.low or "0") + 1, list[Any]()
+        number, urls = querysets.position(key_range.low or "0") + 1, list[Any]()
         with suppress(EmptyPage):  # it has fewer pages by now
             urls = self._urls(number, get_site())
         if key_range.high is None and (pages := self._paginator().num_pages) > number:

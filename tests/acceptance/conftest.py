@@ -9,7 +9,6 @@ import pytest
 
 from .browser.looking import chromium
 
-
 #: Files that take half a minute, by what their names end with.
 _LONG = ("crawlers.py", "documented.py", "edits.py", "dashboard.py", "browser.py")
 

@@ -13,14 +13,7 @@ from functools import partial
 
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import (
-    Flip,
-    add_totals,
-    point,
-    read_announce,
-    record_flips,
-    take_changes_meanwhile,
-)
+from django_sitemaps_plus.building import flip
 from django_sitemaps_plus.building.guard import hold, must_wait
 from django_sitemaps_plus.building.store import BuiltPage, Result, build_page
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_step
@@ -84,23 +77,23 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
             hold([Result(page, whole)])
         return []
 
-    take_changes_meanwhile(page, section)
+    flip.take_changes_meanwhile(page, section)
     now = timezone.now()
     with atomic():
         raise_plan_version(page.section)
-        read_announce([page])
+        flip.read_announce([page])
         if page.state == State.RETIRED:
             return []  # a new plan, which has taken its place, owns its rows
         kept = (page.announce, page.is_edited)
-        again = partial(point, is_again=True, announce=kept[0], is_edited=kept[1])
+        again = partial(flip.point, is_again=True, announce=kept[0], is_edited=kept[1])
         if not again(page, made[0], now, high=ranges[0].high):
             return []
         others = add_pages(page.section, ranges[1:], state=page.state)
         for other, new in zip(others, made[1:], strict=True):
             again(other, new, now)  # it has no token yet, and nobody else sees it
-        flips = [Flip(page, [page], made)]
-        add_totals(flips)
-        record_flips(flips)
+        flips = [flip.Flip(page, [page], made)]
+        flip.add_totals(flips)
+        flip.record_flips(flips)
         show_when_committed([page, *others])
     return list(map(Result, [page, *others], made))
 
