@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, starmap
 from typing import Any, NamedTuple
 
-from django.db.models import F, IntegerField
+from django.db.models import F
 
 from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.core import key_ranges
@@ -148,7 +148,7 @@ def owners(
     Raises:
         StalePlanError: a bound is no value of the key, whose type has changed.
     """
-    if isinstance(space.field, IntegerField):
+    if space.is_integer:
         try:
             return key_ranges.locate_integers(lows, [int(key) for key in keys])
         except ValueError as error:

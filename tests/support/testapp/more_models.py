@@ -311,6 +311,32 @@ class Upper(models.CharField):
         return value.lower()
 
 
+class Sign(int):
+    """An integer with a text of its own."""
+
+    def __str__(self) -> str:
+        return f"no-{int(self)}"
+
+
+class Signs(models.IntegerField):
+    """A type of another library that reads and writes such texts."""
+
+    def from_db_value(self, value: int, *args: object) -> Sign:
+        return Sign(value)
+
+    def to_python(self, value: Any) -> Sign:
+        return Sign(str(value).removeprefix("no-"))
+
+
+class Ticket(models.Model):
+    """A key of that type."""
+
+    number = Signs(primary_key=True)
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
 class Stamp(models.Model):
     """A key of the one."""
 
