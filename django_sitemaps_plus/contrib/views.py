@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, cached_property, partial, reduce
+from inspect import unwrap
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,6 +26,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template import TemplateDoesNotExist
 from django.template.backends.django import DjangoTemplates
 from django.template.loader import get_template
+from django.template.response import TemplateResponse
 from django.urls import get_script_prefix, get_urlconf
 from django.utils import timezone, translation
 from django.utils.cache import get_conditional_response, set_response_etag
@@ -32,7 +34,7 @@ from django.utils.http import http_date
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.documents import render_urlset
-from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.gzip import Document, inflate, write_document
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.models.claims import heartbeat
@@ -151,8 +153,14 @@ def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
 
 
 def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpResponse:
-    response = respond(request, answer.document, False, content_type)
-    del response["Cache-Control"]  # a decorator may want to say that
+    match = request.resolver_match
+    if match and unwrap(match.func) in (unwrap(index), unwrap(sitemap)):
+        response = respond(request, answer.document, False, content_type)
+        del response["Cache-Control"]  # a decorator may want to say that
+    else:  # a view of the project may read, keep or change the document, as contrib's
+        text = SimpleNamespace(render=lambda *_: inflate(answer.document.gzip).decode())
+        given = TemplateResponse(request, text, {}, content_type)
+        response = _with_etag(request, given)
     if answer.last_modified:
         response["Last-Modified"] = answer.last_modified
     return response

@@ -342,6 +342,21 @@ def test_what_a_view_of_the_project_passes_is_not_kept(client, kept):
     assert b"<url>" not in client.get("/wrapped.xml").content
 
 
+def test_a_view_of_the_project_gets_the_document_as_of_contrib(client, rf):
+    """Plain and whole, whatever the client accepts; a command prints it."""
+    show(3)
+    for accepts in ["gzip", "identity"]:
+        page = client.get("/kept.xml", headers={"Accept-Encoding": accepts})
+        assert len(locs(page.content)) == 3
+    assert client.head("/kept.xml")["Content-Length"] == page["Content-Length"]
+    for views in [contrib, ours]:
+        printed = views.sitemap(rf.get("/"), dict(urls.sitemaps)).rendered_content
+        assert len(locs(printed.encode())) == 3
+    wrapped = client.get("/wrapped.xml")
+    same = client.get("/wrapped.xml", headers={"If-None-Match": wrapped["ETag"]})
+    assert (wrapped.status_code, same.status_code) == (200, 304)
+
+
 def test_rows_that_cannot_be_listed_break_no_page(client, messages):
     make_products(4)
 

@@ -22,6 +22,12 @@ def for_this_request(request: HttpRequest) -> HttpResponse:
     return ours.sitemap(request, dict(sitemaps))
 
 
+def kept_by_project(request: HttpRequest) -> HttpResponse:
+    """Answer as a view of a project that keeps the document, whoever asks first."""
+    response: Any = ours.sitemap(request, dict(sitemaps))
+    return HttpResponse(response.render().content, "application/xml")
+
+
 def patterns(views: Any, name: str) -> list[Any]:
     """Return the URLs of Django's documentation, below a name."""
     of_url = {"sitemaps": sitemaps}
@@ -44,6 +50,7 @@ urlpatterns = [
     *patterns(contrib, "theirs"),
     *patterns(ours, "ours"),
     path("wrapped.xml", for_this_request),
+    path("kept.xml", kept_by_project),
     path("about/", view, name="about"),
     path("contact/", view, name="contact"),
     *urls_i18n.urlpatterns,
