@@ -262,11 +262,13 @@ class _Visit:
         source = PrintedSource(self.sitemaps[name])
         pages, lastmod = len(self._plan(name, source).ranges), None
         section = open_section(source, self.site)
+        reader: Any = section.reader
+        with section.reading():
+            protocol = reader.sitemap.protocol
         with live.optional_lastmod(), section.reading():
-            reader: Any = section.reader
             lastmod = reader.index_lastmod(self.seconds)
         return SimpleNamespace(
-            protocol=source.sample.protocol,
+            protocol=protocol,
             get_latest_lastmod=lambda: lastmod,
             paginator=SimpleNamespace(num_pages=pages),
         )

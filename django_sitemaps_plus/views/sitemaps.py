@@ -309,8 +309,8 @@ def redirect_old_page(request: HttpRequest, section: str) -> HttpResponse:
     opened = open_section(section)
     source = opened.source
     with opened.reading():
-        kind = source.sample if isinstance(source, SitemapSource) else Sitemap
-        before, limit = (int(old) - 1) * int(kind.limit), max(1, source.limit)
+        kind = source if isinstance(source, SitemapSource) else SitemapSource(Sitemap)
+        before, limit = (int(old) - 1) * kind.own_limit, max(1, source.limit)
     pages = Page.objects.entries_of(opened.site.name, section)
     number, low = (None if pages else before // limit + 1), None
     by_low = {first: others for first, *others in pages}

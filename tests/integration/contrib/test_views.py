@@ -334,6 +334,15 @@ def test_a_host_of_no_site_is_not_found(path, client, monkeypatch):
     assert client.get(f"/ours/{path}").status_code == 404
 
 
+def test_attributes_may_be_properties(client):
+    """As where a setting decides on the protocol; contrib asks an instance."""
+    make_products(3)
+    own = {"protocol": property(lambda _: "https"), "limit": property(lambda _: 2)}
+    urls.sitemaps["own"] = type("Own", (zoo.Plain,), own)
+    index, theirs = [client.get(f"/{it}/index.xml") for it in ("ours", "theirs")]
+    assert index.content == theirs.content.replace(b"/theirs/", b"/ours/")
+
+
 def test_what_a_view_of_the_project_passes_is_not_kept(client, kept):
     """It may be for this user only."""
     urls.sitemaps["mine"] = type("Mine", (zoo.OfNames,), {"location": "/mine/"})

@@ -370,11 +370,16 @@ def moved(client, path: str) -> str:
     return str(response["Location"])
 
 
+class OfSetting(Products):
+    limit = property(lambda _: 4)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("kind", [Products, OfSetting])
 @pytest.mark.parametrize("is_built", [False, True])
-def test_each_old_page_leads_to_its_rows(sections, client, is_built):
+def test_each_old_page_leads_to_its_rows(sections, client, is_built, kind):
     """Live, and once it is built; the first one also without a number."""
     make_products(10)
-    sections.register("products", Products)
+    sections.register("products", kind)
     if is_built:
         build_fully()
     for number in (1, 2, 3):
