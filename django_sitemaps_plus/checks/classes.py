@@ -330,9 +330,10 @@ def check_names(source: Source) -> Faults:
     base = next(it for it in _ROWS if issubclass(kind, it))
     known = {name for name in dir(base) if name[0] != "_"}
     if base is Sitemap:
-        known |= {*FIELDS, "live", "max_age", "title", "track_deletes"}
+        known |= {*FIELDS, "live", "max_age", "sites", "title", "track_deletes"}
     elif base is not Source:
         known.remove("entries")
+    fault = warning if base is Sitemap else error  # contrib lists such classes too
     owners = kind.__mro__[: kind.__mro__.index(base)]
     for owner in [it for it in owners if issubclass(it, base)]:  # and no mixin
         yield from _without_value(owner, kind, base, known)
@@ -349,7 +350,7 @@ def check_names(source: Source) -> Faults:
                 yield error(30, message, "Give it to each Entry that entries() yields.")
             elif habits:
                 hint = f"Write {habits[0].format(rows=_ROWS[base])} instead."
-                yield error(30, message, hint)
+                yield fault(30, message, hint)
             elif hint := suggest(name, known, cutoff=0.8):
                 yield warning(30, message, hint)
 
