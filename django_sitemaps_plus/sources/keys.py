@@ -58,7 +58,7 @@ def has_text(field: models.Field[Any, Any], sample: Callable[[], Any]) -> bool:
     """
     if isinstance(field, _WITHOUT_TEXT):
         return False
-    if _is_of_django(field):
+    if is_of_django(field, models.Field):
         return True
     if field not in _give_back:
         if (key := sample()) is None:
@@ -67,10 +67,10 @@ def has_text(field: models.Field[Any, Any], sample: Callable[[], Any]) -> bool:
     return _give_back[field]
 
 
-def _is_of_django(field: models.Field[Any, Any]) -> bool:
-    """Return whether the values of a field are converted as its type in Django does."""
-    kinds = [it for it in type(field).__mro__ if _CONVERSIONS & vars(it).keys()]
-    return kinds[0].__module__.startswith("django.db.models.")
+def is_of_django(field: models.Field[Any, Any], kind: Any) -> bool:
+    """Return whether a field is of a kind, and Django itself converts its values."""
+    first, *_ = [it for it in type(field).__mro__ if _CONVERSIONS & vars(it).keys()]
+    return isinstance(field, kind) and first.__module__.startswith("django.db.models.")
 
 
 def _gives_back(field: models.Field[Any, Any], key: Any) -> bool:
@@ -96,11 +96,6 @@ class KeySpace:
     def attribute(self) -> str:
         """The name of the key; of a relation that of the value which it holds."""
         return str(own_field(self.model, self.key).attname)
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether keys are integers in Python too, and their texts digits."""
-        return isinstance(self.field, models.IntegerField) and _is_of_django(self.field)
 
     @property
     def grows(self) -> bool:
@@ -146,7 +141,7 @@ class KeySpace:
 
     def ascends(self, bounds: Sequence[str]) -> bool:
         """Return whether the database still sorts bounds as they were when planned."""
-        if self.is_integer:
+        if is_of_django(self.field, models.IntegerField):
             values = [int(bound) for bound in bounds]
             return values == sorted(values)
         for first in range(0, len(bounds), BOUNDS_AT_ONCE):

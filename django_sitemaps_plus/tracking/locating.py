@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, starmap
 from typing import Any, NamedTuple
 
-from django.db.models import F
+from django.db.models import F, IntegerField
 
 from django_sitemaps_plus.conf import in_force
 from django_sitemaps_plus.core import key_ranges
@@ -26,7 +26,7 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.publications import BATCH_KEYS
 from django_sitemaps_plus.sites import notifies_engines
 from django_sitemaps_plus.sources import ModelSource, Reader
-from django_sitemaps_plus.sources.keys import KeySpace
+from django_sitemaps_plus.sources.keys import KeySpace, is_of_django
 from django_sitemaps_plus.sources.querysets import plain
 
 from .databases import attempt
@@ -148,7 +148,7 @@ def owners(
     Raises:
         StalePlanError: a bound is no value of the key, whose type has changed.
     """
-    if space.is_integer:
+    if is_of_django(space.field, IntegerField):
         try:
             return key_ranges.locate_integers(lows, [int(key) for key in keys])
         except ValueError as error:
