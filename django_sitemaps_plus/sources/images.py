@@ -71,11 +71,14 @@ def image_column(origin: str) -> UrlColumn:
 
 
 def _images(origin: str, value: Any) -> str:
-    is_one = isinstance(value, str | bytes | Image | File)  # files yield their bytes
+    # Files yield their bytes, and dicts their keys.
+    is_one = isinstance(value, str | bytes | dict | Image | File)
     if is_one or not hasattr(value, "__iter__") or hasattr(value, "url"):
         value = [value]
     images = list[Image]()
     for one in value:
+        if isinstance(one, dict):  # as templates in the place of contrib's take it
+            one = one.get("loc")
         if isinstance(one, File):
             one = one.url if one else None  # type: ignore[attr-defined]  # of a field
         elif not isinstance(one, str | Image):  # as those of media libraries
@@ -85,10 +88,7 @@ def _images(origin: str, value: Any) -> str:
             continue
 
         if not isinstance(one, str | Image):
-            raise TypeError(
-                f"{one!r} is not an image; give a URL, a path, a file, or what has a "
-                "url"
-            )
+            raise TypeError(f"{one!r} is not an image; give a URL, a path or a file")
         if origin and isinstance(one, str):
             if one.startswith("/"):
                 scheme, colon, _ = origin.partition(":")

@@ -199,6 +199,8 @@ class TestImages:
             ),
             ((file("a b"), file("c")), [f"{ORIGIN}/media/a%20b", f"{ORIGIN}/media/c"]),
             (file("../d"), [f"{ORIGIN}/d"]),
+            ({"loc": file("b"), "title": "B"}, [f"{ORIGIN}/media/b"]),
+            ([{"loc": "/a", "caption": "A"}, {}], [f"{ORIGIN}/a"]),
             (file(""), []),
             (file(None), []),
             ("", []),
