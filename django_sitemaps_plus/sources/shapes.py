@@ -125,4 +125,6 @@ class _Over:
         self.__dict__ |= attributes
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._under, name)
+        value = getattr(self._under, name)
+        # Sets, which SQLite has for keys of JSON, have another order in each process.
+        return sorted(value) if isinstance(value, frozenset) else value

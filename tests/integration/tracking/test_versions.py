@@ -570,10 +570,12 @@ CHILD = """
 import django
 from django.conf import settings
 settings.configure(SITEMAPS_PLUS={"BASE_URL": "https://example.com"}, USE_TZ=True,
-    INSTALLED_APPS=["django_sitemaps_plus"])
+    INSTALLED_APPS=["django_sitemaps_plus"],
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3"}})
 django.setup()
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking.deploys import fingerprint
 
@@ -581,6 +583,7 @@ class Source(ViewSource):
     views = ["home"]
     kinds = {"a", "b", "c", "d"}
     more = frozenset({"e", "f", "g", "h"})
+    rows = Section.objects.filter(replaced__key=True)  # by SQL with a set of Django's
     def priority(self, item):
         return 0.5 if item in {"a", "b", "c", "d", "e"} else 0.4
 
