@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from types import CodeType
 from typing import Any
 
@@ -250,6 +250,8 @@ def _words(value: Any) -> str:
         return f"{code.co_code.hex()} {code.co_names} {constants}"
     if isinstance(value, type) and issubclass(value, models.Model):
         return value._meta.label
+    if isinstance(value, datetime) and value.microsecond:  # as of now(), in a class
+        return str(type(value))
     if isinstance(value, Route):
         return _ADDRESS.sub("", f"{value!r} {value.compile().patterns}")
     if isinstance(value, models.QuerySet):

@@ -567,6 +567,7 @@ def test_rows_and_the_time_of_an_instance_do_not_count(django_assert_num_queries
 
 
 CHILD = """
+from datetime import datetime
 import django
 from django.conf import settings
 settings.configure(SITEMAPS_PLUS={"BASE_URL": "https://example.com"}, USE_TZ=True,
@@ -584,6 +585,7 @@ class Source(ViewSource):
     kinds = {"a", "b", "c", "d"}
     more = frozenset({"e", "f", "g", "h"})
     rows = Section.objects.filter(replaced__key=True)  # by SQL with a set of Django's
+    began = [datetime.now()]
     def priority(self, item):
         return 0.5 if item in {"a", "b", "c", "d", "e"} else 0.4
 
