@@ -333,7 +333,6 @@ def check_names(source: Source) -> Faults:
         known |= {*FIELDS, "live", "max_age", "sites", "title", "track_deletes"}
     elif base is not Source:
         known.remove("entries")
-    fault = warning if base is Sitemap else error  # contrib lists such classes too
     owners = kind.__mro__[: kind.__mro__.index(base)]
     for owner in [it for it in owners if issubclass(it, base)]:  # and no mixin
         yield from _without_value(owner, kind, base, known)
@@ -350,7 +349,7 @@ def check_names(source: Source) -> Faults:
                 yield error(30, message, "Give it to each Entry that entries() yields.")
             elif habits:
                 hint = f"Write {habits[0].format(rows=_ROWS[base])} instead."
-                yield fault(30, message, hint)
+                yield (warning if base is Sitemap else error)(30, message, hint)
             elif hint := suggest(name, known, cutoff=0.8):
                 yield warning(30, message, hint)
 

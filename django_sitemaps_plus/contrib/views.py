@@ -145,8 +145,7 @@ def _contribs_index() -> Any:
 def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
     def condition(rendered: HttpResponse) -> HttpResponse | None:
         set_response_etag(rendered)
-        etag = rendered.get("ETag")
-        return get_conditional_response(request, etag, None, rendered)
+        return get_conditional_response(request, rendered.get("ETag"), None, rendered)
 
     response.add_post_render_callback(condition)
     return cast(HttpResponse, response)
@@ -158,9 +157,8 @@ def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpRe
         response = respond(request, answer.document, False, content_type)
         del response["Cache-Control"]  # a decorator may want to say that
     else:  # a view of the project may read, keep or change the document, as contrib's
-        text = SimpleNamespace(render=lambda *_: inflate(answer.document.gzip).decode())
-        given = TemplateResponse(request, text, {}, content_type)
-        response = _with_etag(request, given)
+        xml = SimpleNamespace(render=lambda *_: inflate(answer.document.gzip).decode())
+        response = _with_etag(request, TemplateResponse(request, xml, {}, content_type))
     if answer.last_modified:
         response["Last-Modified"] = answer.last_modified
     return response

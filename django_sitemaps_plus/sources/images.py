@@ -71,8 +71,7 @@ def image_column(origin: str) -> UrlColumn:
 
 
 def _images(origin: str, value: Any) -> str:
-    # Files yield their bytes, and dicts their keys.
-    is_one = isinstance(value, str | bytes | dict | Image | File)
+    is_one = isinstance(value, str | bytes | dict | Image | File)  # not what it yields
     if is_one or not hasattr(value, "__iter__") or hasattr(value, "url"):
         value = [value]
     images = list[Image]()

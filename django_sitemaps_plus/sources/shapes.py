@@ -118,7 +118,7 @@ def _folding(compiler: type) -> type:
 
 
 class _Over:
-    """An object of which some attributes are others: a compiler gets all else by it."""
+    """An object with other attributes, and sets in order: compilers get all else."""
 
     def __init__(self, under: Any, **attributes: Any) -> None:
         self._under = under
@@ -126,5 +126,4 @@ class _Over:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._under, name)
-        # Sets, which SQLite has for keys of JSON, have another order in each process.
-        return sorted(value) if isinstance(value, frozenset) else value
+        return sorted(value) if isinstance(value, frozenset) else value  # as of JSON
