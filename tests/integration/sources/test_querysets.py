@@ -254,7 +254,8 @@ def in_place_of_contribs(rows: Callable[[], Any], size: int, number: int) -> lis
     request.META["SERVER_NAME"] = "example.com"
     with suppress(Http404):
         sitemaps = {"books": forms_of(rows, size)["contrib"]}
-        return locs(sitemap(request, sitemaps).content)
+        response: Any = sitemap(request, sitemaps)
+        return locs(response.render().content)
     return []
 
 
