@@ -41,11 +41,9 @@ def check_w3c(text: str) -> str:
     Raises:
         ValueError: it is not, for example month 13 or the year 0000.
     """
-    if len(text) not in (10, W3C_LENGTH):
-        raise ValueError(f"{text!r} is not a W3C date")
     moment = datetime.fromisoformat(text)
     if w3c(moment.date() if len(text) == 10 else moment) != text:
-        raise ValueError(f"{text!r} is not a W3C date")
+        raise ValueError(f"{text!r} is not written as {w3c(moment)}; give a datetime")
     return text
 
 
