@@ -15,12 +15,13 @@ from random import shuffle
 from threading import Thread
 from time import monotonic
 from typing import Any
+from urllib.parse import unquote
 
 from django.conf import settings
 from django.core.cache import caches
 from django.db import Error, connections, transaction
 from django.db.models import Q
-from django.urls import NoReverseMatch
+from django.urls import NoReverseMatch, resolve
 from django.utils import timezone
 
 from django_sitemaps_plus import cache
@@ -55,6 +56,9 @@ MAX_WORDS = 2_000
 
 # Bytes of a document in which its root begins.
 _HEAD = 4_000
+
+# The URLs of pages, without what the project has before them.
+_URLS = "django_sitemaps_plus.urls"
 
 _looks: dict[str, _Look] = {}  # the last by the name of the site
 
@@ -256,19 +260,11 @@ def _look(site: Site) -> tuple[Answer, list[str]]:
     try:
         given["url"] = url = index_url(site)
         response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
-        kind = response.headers.get("Content-Type", "")
-        is_sitemap, content = kind.startswith(("application/xml", "text/xml")), b""
-        if not getattr(response, "is_async", False):  # else it cannot be read here
-            content = text = response.getvalue()
-            if response.headers.get("Content-Encoding") == "gzip":
-                text = inflate(content)
-            head = text[:_HEAD]
-            is_sitemap = b"<sitemapindex" in head or b"<urlset" in head
-            entries = entries_in(text.decode(errors="replace"))
-            urls = [location for location, *_others in entries]
+        size, text, is_sitemap = _read(response)
+        urls = [it for it, *_others in entries_in(text.decode(errors="replace"))]
         given |= {
             "status": response.status_code,
-            "size": len(content),
+            "size": size,
             "said": printable(response.fault)[:MAX_WORDS],
             "leads_to": printable(response.headers.get("Location", ""))[:MAX_WORDS],
             "is_ours": "sitemaps_plus" in getattr(response.match, "app_names", ()),
@@ -280,6 +276,18 @@ def _look(site: Site) -> tuple[Answer, list[str]]:
         given["said"] = printable(in_one_line(error))[:MAX_WORDS]
     answer = replace(unanswered, seconds=round(monotonic() - began, 3), **given)
     return answer, urls
+
+
+def _read(response: Any) -> tuple[int, bytes, bool]:
+    """Return the bytes sent, the plain bytes, and whether they are of a sitemap."""
+    if getattr(response, "is_async", False):  # it cannot be read here
+        kind = response.headers.get("Content-Type", "")
+        return 0, b"", kind.startswith(("application/xml", "text/xml"))
+    content = text = response.getvalue()
+    if response.headers.get("Content-Encoding") == "gzip":
+        text = inflate(content)
+    head = text[:_HEAD]
+    return len(content), text, b"<sitemapindex" in head or b"<urlset" in head
 
 
 def _is_named(url: str, site: Site) -> bool | None:
@@ -297,22 +305,38 @@ def _is_named(url: str, site: Site) -> bool | None:
 
 
 def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
-    """Ask for pages, those first that have failed; return what this process has met.
+    """Ask for pages, those first that have failed; return what keeps some of them.
 
-    The views note live pages that fail, and files that are missing or damaged.
+    The views note live pages that fail, and files that are missing or damaged. Any
+    other answer than a sitemap is of a middleware, or of a view in front of ours.
     """
-    until = monotonic() + PAGES_SECONDS
-    known = live_faults(site)
+    until, known = monotonic() + PAGES_SECONDS, live_faults(site)
+    met = dict[str, LiveFault]()
+    with suppress(Error), contained():
+        rows = Section.objects.filter(site=site.name, name=INDEX)
+        last = stored_answer(rows.values_list("answer", flat=True).first(), site)
+        known = {**(last.live_faults if last else {}), **known}
     failed = {page_url(name, it.number or 1, site) for name, it in known.items()}
     shuffle(urls)
     urls.sort(key=lambda it: it not in failed)
     for url in urls[:MAX_PAGES]:
         if monotonic() > until:
             break
-        with suppress(Exception):  # whatever the project raises
-            ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
-    found = {name: it for name, it in live_faults(site).items() if it.is_recent}
+        try:
+            response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
+            code, to = response.status_code, response.headers.get("Location", "")
+            words = response.fault or f"Django answers {code} {to}".rstrip()
+            if code == 200:
+                words = "" if _read(response)[2] else f"{words}, but with no sitemap"
+        except Exception as error:  # noqa: BLE001 - whatever the project raises
+            words = in_one_line(error)
+        page = resolve(f"/{unquote(url.rpartition('/')[2])}", _URLS).kwargs
+        if words and "number" in page:
+            now, name = timezone.now(), page["section"]
+            since = known[name].since if name in known else now
+            met.setdefault(name, LiveFault(int(page["number"]), words, since, now))
+    noted = {name: it for name, it in live_faults(site).items() if it.is_recent}
     return {
         name: (it.number, printable(it.words)[:MAX_WORDS], it.since.isoformat())
-        for name, it in found.items()
+        for name, it in {**met, **noted}.items()
     }

@@ -33,6 +33,7 @@ from django.utils.translation import get_language, override
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import in_force, site_in_force
 from django_sitemaps_plus.diagnostics import answers
+from django_sitemaps_plus.diagnostics.doctor import examine
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import SiteStatus, read_dashboard
 from django_sitemaps_plus.models import INDEX, Section
@@ -61,6 +62,14 @@ def fail(error: Exception) -> Any:
 def raising(get_response: Any) -> Any:
     """Return a middleware that fails."""
     return lambda request: fail(RuntimeError("its service is away"))
+
+
+def catching(get_response: Any) -> Any:
+    """Return a middleware that answers for a page as a test says."""
+    return lambda request: (
+        (request.path == "/sitemap-products-2.xml" and answer_of_project)
+        or get_response(request)
+    )
 
 
 @async_only_middleware
@@ -547,6 +556,35 @@ class TestWhoAsks:
         problem, _section = problems_of(status())
         assert "Django answers 503" in problem.message
         assert "its service is away" in problem.message
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (HttpResponse("ok"), "Django answers 200, but with no sitemap"),
+            (HttpResponse(status=403), "Django answers 403"),
+            (HttpResponseRedirect("/login/"), "Django answers 302 /login/"),
+        ],
+    )
+    def test_a_page_that_others_answer_is_a_503(
+        self, settings, monkeypatch, answer, words
+    ):
+        """A catch-all route or a middleware has it; the index is well meanwhile."""
+        monkeypatch.setattr(f"{__name__}.answer_of_project", answer)
+        settings.MIDDLEWARE = [f"{__name__}.catching", *settings.MIDDLEWARE]
+        assert health() == (503, "problem")
+        [first] = problems_of(status())
+        build()
+        later()
+        assert health() == (503, "problem")  # also of a page that was built
+        [problem] = problems_of(status())
+        assert (problem.id, problem.subject) == ("section_unavailable", "products")
+        assert f"/sitemap-products-2.xml: {words}" in problem.message
+        assert problem.since == first.since
+        found = [it.text for it in examine() if it.ok is False]
+        assert problem.message in found
+        monkeypatch.setattr(f"{__name__}.answer_of_project", None)
+        later()
+        assert health() == (200, "ok")
 
     def test_a_button_of_the_dashboard_does(self, client):
         client.force_login(User.objects.create_superuser("admin"))
