@@ -169,19 +169,9 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
     site = status.site
     for section in status.sections:
         name = section.section
+        if section.missing_since or not section.registered:
+            yield _lacking(section, site)
         if not section.registered:  # and so nothing builds it
-            yield Problem(
-                id="section_unregistered",
-                subject=name,
-                message=_("The code of the site no longer has this section."),
-                remedy=_(
-                    "If that is a mistake, register it again. If it is gone for good, "
-                    "there is nothing to do: after 24 hours it leaves the index, and "
-                    "pruning removes its pages."
-                ),
-                command=command_for("prune_sitemaps", site),
-                since=section.missing_since,
-            )
             continue
         if section.hold_reason:
             words = hold_words(section.hold_reason, section.hold_numbers)
@@ -248,6 +238,26 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             )
         if section.parked or section.failed:
             yield _failing(section, site)
+
+
+def _lacking(section: SectionStatus, site: Site) -> Problem:
+    words = _("The code of the site no longer has this section.")
+    command = command_for("prune_sitemaps", site)
+    if section.registered:  # here, but not in a process that builds
+        words = _("The code of a process that builds lacks this section.")
+        command = command_for("build_sitemaps", site, section.section)
+    return Problem(
+        id="section_unregistered",
+        subject=section.section,
+        message=words,
+        remedy=_(
+            "If that is a mistake, register it again. If it is gone for good, "
+            "there is nothing to do: after 24 hours it leaves the index, and "
+            "pruning removes its pages."
+        ),
+        command=command,
+        since=section.missing_since,
+    )
 
 
 def _failing(section: SectionStatus, site: Site) -> Problem:

@@ -124,6 +124,8 @@ def section_status(
             fault, published_at = status.live_fault, status.published_at
             if fault and published_at and fault.at < published_at:
                 status.live_fault = None  # a build has ended it
+            if status.always_live:  # it needs no build that knows it
+                status.missing_since = None
             if not status.registered:  # nothing builds it, so it is never late
                 status.last_build_at = status.oldest = None
             found.append(status)
@@ -150,7 +152,7 @@ def _section_rows(
     claimed &= ~Q(work__token="")
     # A removed section keeps its row, for the numbers that it has used.
     names = [site.name for site in sites]
-    has_more = Q(planned__gt=0) | ~Q(fault="")
+    has_more = Q(planned__gt=0) | ~Q(fault="") | Q(missing_since__isnull=False)
     sections = Section.objects.filter(has_more, site__in=names).exclude(name=INDEX)
     own = ("pk", "site", "name", "hold_reason", "hold_numbers", "fault", "fault_since")
     sums = {*TOTALS, "missing_since", "published_at"} - {"listed_pages"}

@@ -303,6 +303,24 @@ class TestOthers:
         ids = [it.id for it in problems_of(status, max_age=3_600)]
         assert ids == ["section_unregistered"]
 
+    def test_a_section_that_a_worker_does_not_have_is_told_where_it_is(self, sections):
+        """It leaves the index then, and stays away once its pages are pruned."""
+        make_products(3)
+        build_fully()
+        sections.unregister("products")
+        build()
+        sections.register("products", ProductSource)
+        for _ in range(2):
+            [status] = read_dashboard(get_sites())
+            [problem] = problems_of(status)
+            assert (problem.id, problem.subject) == ("section_unregistered", "products")
+            assert problem.command == "manage.py build_sitemaps products"
+            assert problem.since
+            Page.objects.exclude(section__name=INDEX).delete()
+        build_fully()
+        [status] = read_dashboard(get_sites())
+        assert problems_of(status) == []
+
     def test_targets_that_an_engine_rejects_are_named(self, configure):
         configure(ENGINES={"one": ENGINE, "two": ENGINE})
         dead = {"dead_since": "2026-01-01T00:00Z", "error": "it is odd"}
