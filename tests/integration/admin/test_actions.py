@@ -451,6 +451,15 @@ def test_the_overview_counts_nothing_of_a_site_that_is_not_built(
     assert seen not in client.get(DASHBOARD).text
 
 
+def test_an_executor_that_cannot_be_used_reaches_nobody(ask, configure, client, pages):
+    """Everything is noted all the same, for a command."""
+    configure(EXECUTOR="no.such.Executor")
+    [said] = ask("refresh", section="products")
+    assert said.endswith("run: manage.py build_sitemaps products")
+    assert "nothing to do" in ask("audit")[0]
+    assert client.get(f"{DASHBOARD}problems/").status_code == 200
+
+
 class TestOddRequests:
     """Requests that no page makes: each is answered, and none is an error."""
 
