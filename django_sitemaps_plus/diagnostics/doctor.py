@@ -211,7 +211,8 @@ def _files(site: Site) -> Findings:
         text = f"{len(first)} of {rows.count():,} were read"
         if lost:
             text = f"{len(lost)} of {len(first)} cannot be read"
-        yield Finding("files", not lost, text, "Run manage.py build_sitemaps.")
+        full = "" if cache.is_shared() else " --full"  # it finds which they are
+        yield Finding("files", not lost, text, f"Run manage.py build_sitemaps{full}.")
 
 
 def _cache(site: Site) -> Findings:

@@ -27,9 +27,9 @@ from django_sitemaps_plus import Source, ViewSource, tasks
 from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.diagnostics.doctor import Finding
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import Change, Section, Worker
+from django_sitemaps_plus.models import Change, Page, Section, Worker
 from django_sitemaps_plus.sites import get_site
-from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from django_sitemaps_plus.storage import AtomicFileSystemStorage, delete_object
 from tests.support import urls
 from tests.support.builds import build_fully
 from tests.support.faults import fail_open, fail_save
@@ -167,6 +167,17 @@ def test_settings_are_judged_with_a_remedy(settings, configure, given, name, ok,
     found = examined()[name]
     assert found.ok is ok
     assert words in f"{found.text}\n{found.remedy}"
+
+
+def test_its_remedy_stores_lost_files_again(settings):
+    """No build knows which they are where the cache keeps nothing."""
+    settings.CACHES = DUMMY["CACHES"]
+    delete_object(Page.objects.get(section__name="products", number=1).object)
+    found = examined()["files"]
+    assert (found.ok, found.text) == (False, "1 of 3 cannot be read")
+    assert found.remedy == "Run manage.py build_sitemaps --full."
+    call_command("build_sitemaps", full=True, verbosity=0)
+    assert examined()["files"].ok
 
 
 def test_a_cache_of_rows_that_settings_do_not_name_is_found(monkeypatch):
