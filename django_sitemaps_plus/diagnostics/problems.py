@@ -150,6 +150,8 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
         remedy = _("Correct %(setting)s: it leads to %(url)s") % to
         if answer.leads_to.startswith("/"):  # on the same host
             remedy = _("Answer it without a login or prefix: it leads to %(url)s") % to
+    elif answer.status == 200 and answer.is_ours:
+        remedy = _("Something in MIDDLEWARE changes it: leave sitemaps out of that.")
     elif answer.status in (200, 404):
         remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
     if answer.status == 200:

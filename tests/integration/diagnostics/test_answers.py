@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import threading
 from collections.abc import Iterator
@@ -70,6 +71,17 @@ def catching(get_response: Any) -> Any:
         (request.path == "/sitemap-products-2.xml" and answer_of_project)
         or get_response(request)
     )
+
+
+def spoiling(get_response: Any) -> Any:
+    """Return a middleware that compresses what is compressed."""
+
+    def call(request: Any) -> Any:
+        response = get_response(request)
+        response.content = gzip.compress(response.content)
+        return response
+
+    return call
 
 
 @async_only_middleware
@@ -247,6 +259,14 @@ class TestLooks:
         assert (problem.id, problem.level) == ("index_unavailable", "error")
         assert said in problem.message
         assert remedy in problem.remedy
+
+    def test_a_middleware_that_spoils_it_is_named(self, settings):
+        """No other place in ROOT_URLCONF would help."""
+        settings.MIDDLEWARE = [f"{__name__}.spoiling", *settings.MIDDLEWARE]
+        assert look().is_ours
+        [problem] = problems_of(status())
+        assert problem.id == "index_unavailable"
+        assert problem.remedy.startswith("Something in MIDDLEWARE changes it")
 
     def test_a_sitemap_of_another_view_will_do(self, project):
         project(lambda _: HttpResponse(b'<?xml version="1.0"?><urlset></urlset>'))
