@@ -55,7 +55,7 @@ def get_storage() -> Storage:
         try:
             return storages[alias]
         except InvalidStorageError as error:
-            fault = f": {error}. Define that alias in STORAGES."
+            fault = f": {error}. Correct that alias in STORAGES."
             if alias not in settings.STORAGES:
                 fault = ", which STORAGES does not define. Use one of these: "
                 fault += f"{', '.join(settings.STORAGES)}."

@@ -175,6 +175,16 @@ class TestSettings:
         settings.MEDIA_ROOT = ""
         assert ids(check_settings()) == ["W004"]
 
+    def test_the_storage_must_be_one(self, settings):
+        """Its library may be missing here, and views then render what they serve."""
+        settings.CACHES = SHARED
+        settings.STORAGES = {**settings.STORAGES, "s3": {"BACKEND": "no.such.Storage"}}
+        settings.SITEMAPS_PLUS = {**BASE, "STORAGE": "s3"}
+        [found] = check_settings()
+        assert found.id == "sitemaps_plus.W004"
+        assert "Could not find backend 'no.such.Storage'" in found.msg
+        assert found.hint.startswith("Correct that alias in STORAGES.")
+
     def test_the_origin_may_be_missing_under_debug(self, settings, monkeypatch):
         """But not where the current site is installed without SITE_ID."""
         settings.CACHES = SHARED
