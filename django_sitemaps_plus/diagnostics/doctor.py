@@ -249,11 +249,11 @@ def _workers(site: Site) -> Findings:
 
 def _builds(site: Site) -> Findings:
     [status] = read_dashboard([site])
-    ids = ("section_overdue", "index_failed")  # the sections are above
-    problems = [it for it in problems_of(status) if it.id in ids]
+    oks = {"section_overdue": _mild(False), "index_failed": False}
+    oks["index_incomplete"] = None  # the sections are above
+    problems = [it for it in problems_of(status) if it.id in oks]
     for it in problems:
-        ok = _mild(False) if it.id == "section_overdue" else False
-        yield Finding(f"builds {it.subject}", ok, it.message, it.cure)
+        yield Finding(f"builds {it.subject}", oks[it.id], it.message, it.cure)
     if not any(it.registered and not it.live for it in status.sections):
         yield Finding("builds", None, "none, so all is served live")
     elif not problems:

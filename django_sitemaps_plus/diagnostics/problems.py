@@ -132,6 +132,18 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             since=status.index_since,
             count=len(faults),
         )
+    new = [it for it in status.sections if it.live and not it.fault]
+    if new and status.is_index_stored:
+        yield Problem(
+            id="index_incomplete",
+            level="warning",
+            subject=_("Sitemap index"),
+            message=_("It does not list yet: %s")
+            % shortened(", ".join([it.section for it in new])),
+            remedy=_("Restart workers that do not build: their code may be older."),
+            command=command_for("build_sitemaps", status.site),
+            count=len(new),
+        )
 
 
 def _unanswered(answer: Answer, site: Site) -> Problem:

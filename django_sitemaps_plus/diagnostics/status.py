@@ -306,6 +306,7 @@ class SiteStatus:
     #: Files of the index that are not up to date, "" for all, and the error of each.
     index_problems: list[tuple[str, str]] = field(default_factory=list)
     index_since: datetime | None = None  # the first change that it does not have
+    is_index_stored: bool = False  # so it lists what builds have made, and no more
     is_index_lost: bool = False  # a request has found a file of it missing or damaged
     answer: Answer | None = None  # the last one of Django for the index
     stored_origin: str = ""  # of what is stored, if it is another than the site's
@@ -372,6 +373,7 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
         status.index_problems, status.workers = unknown, workers
         if row := rows.get(name):
             status.index_problems = [*unknown, *index_problems(pages[row.pk])]
+            status.is_index_stored = any([it.object for it in pages[row.pk]])
             status.is_index_lost = any([it in lost for it in pages[row.pk]])
             times = [it.changed_at for it in pages[row.pk] if it.wanted > it.built]
             times += [lost[it] for it in pages[row.pk] if it in lost]

@@ -71,7 +71,8 @@ def of_section(status: SectionStatus, problems: Sequence[Problem]) -> tuple[str,
 
 def complete(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
     """Return whether all that can be listed is listed: a state, and why."""
-    if found := worst(problems, "origin_", "index_failed", *_INCOMPLETE, "pages_"):
+    index = "index_failed", "index_incomplete"
+    if found := worst(problems, "origin_", *index, *_INCOMPLETE, "pages_"):
         return found
     if not status.sections:
         return "warning", _("No section is registered")

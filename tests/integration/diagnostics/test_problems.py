@@ -321,6 +321,27 @@ class TestOthers:
         [status] = read_dashboard(get_sites())
         assert problems_of(status) == []
 
+    def test_a_section_that_no_build_has_made_is_missing_in_a_stored_index(
+        self, sections
+    ):
+        """An older worker, which goes on without it, never builds it."""
+        make_products(3)
+        sections.register("new", ProductSource)
+        [status] = read_dashboard(get_sites())
+        assert problems_of(status) == []  # the index is rendered, and lists it
+        sections.unregister("new")
+        build_fully()
+        sections.register("new", ProductSource)
+        [status] = read_dashboard(get_sites())
+        [problem] = problems_of(status)
+        assert (problem.id, problem.level) == ("index_incomplete", "warning")
+        assert problem.message.endswith("not list yet: new")
+        assert verdicts()["Complete"][0] == "warning"
+        assert "builds Sitemap index" in {it.name for it in doctor.examine()}
+        build_fully()
+        [status] = read_dashboard(get_sites())
+        assert problems_of(status) == []
+
     def test_targets_that_an_engine_rejects_are_named(self, configure):
         configure(ENGINES={"one": ENGINE, "two": ENGINE})
         dead = {"dead_since": "2026-01-01T00:00Z", "error": "it is odd"}
@@ -642,7 +663,9 @@ class TestLiveSections:
 
     def test_what_it_leaves_out_is_not_known(self, sections):
         assert "Every row that can be listed is listed" in shown()[0]
-        sections.register("news", limited(10))
+        sections.register("news", limited(10, live=True))
+        assert verdicts()["Complete"][0] == "warning"  # a stored index lacks it
+        build()
         words = "Never counted, since these sections are served live: news"
         assert verdicts()["Complete"] == ("unknown", words)
 
