@@ -28,8 +28,7 @@ from django_sitemaps_plus.diagnostics.status import (
     read_dashboard,
 )
 from django_sitemaps_plus.diagnostics.words import shortened
-from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.executors.base import get_executor, usable_executor
 from django_sitemaps_plus.models import Worker
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
@@ -150,9 +149,8 @@ def first_steps(
     build = how = _(
         "What is served live needs none. To build, run run_sitemaps, or cron."
     )
-    with suppress(ConfigurationError):
-        if get_executor().is_listening:
-            build = _("None was seen: start a worker, then “Ask the workers” below.")
+    if usable_executor().is_listening:
+        build = _("None was seen: start a worker, then “Ask the workers” below.")
     live = _("All is served live, which is enough for a small site.")
     is_served = names and answers[0] == "ok"
     is_served = is_served and not any(it.live_fault for it in status.sections)

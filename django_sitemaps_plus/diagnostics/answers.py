@@ -57,6 +57,8 @@ MAX_WORDS = 2_000
 # Bytes of a document in which its root begins.
 _HEAD = 4_000
 
+_LACKING = "with no sitemap"
+
 # The URLs of pages, without what the project has before them.
 _URLS = "django_sitemaps_plus.urls"
 
@@ -285,7 +287,8 @@ def _read(response: Any) -> tuple[int, bytes, bool]:
         return 0, b"", kind.startswith(("application/xml", "text/xml"))
     content = text = response.getvalue()
     if response.headers.get("Content-Encoding") == "gzip":
-        text = inflate(content)
+        with suppress(ValueError):  # it is damaged
+            text = inflate(content)
     head = text[:_HEAD]
     return len(content), text, b"<sitemapindex" in head or b"<urlset" in head
 
@@ -322,19 +325,15 @@ def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
     for url in urls[:MAX_PAGES]:
         if monotonic() > until:
             break
-        try:
+        with suppress(Exception):  # whatever the project raises
             response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
             code, to = response.status_code, response.headers.get("Location", "")
-            words = response.fault or f"Django answers {code} {to}".rstrip()
-            if code == 200:
-                words = "" if _read(response)[2] else f"{words}, but with no sitemap"
-        except Exception as error:  # noqa: BLE001 - whatever the project raises
-            words = in_one_line(error)
-        page = resolve(f"/{unquote(url.rpartition('/')[2])}", _URLS).kwargs
-        if words and "number" in page:
-            now, name = timezone.now(), page["section"]
-            since = known[name].since if name in known else now
-            met.setdefault(name, LiveFault(int(page["number"]), words, since, now))
+            if code != 200 or not _read(response)[2]:
+                page = resolve(f"/{unquote(url.rpartition('/')[2])}", _URLS).kwargs
+                words = response.fault or f"Django answers {code} {to or _LACKING}"
+                name, now = page["section"], timezone.now()
+                since = known[name].since if name in known else now
+                met.setdefault(name, LiveFault(int(page["number"]), words, since, now))
     noted = {name: it for name, it in live_faults(site).items() if it.is_recent}
     return {
         name: (it.number, printable(it.words)[:MAX_WORDS], it.since.isoformat())

@@ -19,7 +19,7 @@ from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
-from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.executors.base import get_executor, usable_executor
 from django_sitemaps_plus.models import INDEX, Page, Section, Worker, own_alias
 from django_sitemaps_plus.models.base import atomic, contained
 from django_sitemaps_plus.models.pages import note_damaged
@@ -260,12 +260,10 @@ def _builds(site: Site) -> Findings:
         ok = None if any(it.fault for it in status.sections) else True
         yield Finding("builds", ok, "no section has waited for 25 hours")
 
-    looked, every = dict[float, str](), 0.0
+    looked, every = dict[float, str](), usable_executor().sweep_seconds
     for one in status.sections:
         if one.last_build_at and not (one.fault or one.always_live):
             looked[age_of(one.last_build_at)] = one.section
-    with suppress(ConfigurationError):  # another probe says why
-        every = get_executor().sweep_seconds
     is_idle = not any(it.building for it in status.sections)
     is_idle &= any(it.is_there for it in status.workers)
     age = max(looked, default=0)

@@ -77,7 +77,7 @@ def problems_of(
 
     A change or a build is late after ``max_age`` seconds.
     """
-    probes = (_of_workers, _of_index, _of_sections, _of_engines, _of_audit)
+    probes = (_of_workers, _of_index, _of_code, _of_sections, _of_engines, _of_audit)
     with override(language):
         found = [problem for probe in probes for problem in probe(status)]
         return [*found, *_overdue(status, max_age)]
@@ -132,18 +132,6 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             since=status.index_since,
             count=len(faults),
         )
-    new = [it for it in status.sections if it.live and not it.fault]
-    if new and status.is_index_stored:
-        yield Problem(
-            id="index_incomplete",
-            level="warning",
-            subject=_("Sitemap index"),
-            message=_("It does not list yet: %s")
-            % shortened(", ".join([it.section for it in new])),
-            remedy=_("Restart workers that do not build: their code may be older."),
-            command=command_for("build_sitemaps", status.site),
-            count=len(new),
-        )
 
 
 def _unanswered(answer: Answer, site: Site) -> Problem:
@@ -179,14 +167,42 @@ def _unanswered(answer: Answer, site: Site) -> Problem:
     )
 
 
+def _of_code(status: SiteStatus) -> Iterator[Problem]:
+    """Yield sections that the code of some process lacks, so that it builds none."""
+    for it in [it for it in status.sections if it.missing_since or not it.registered]:
+        words, name = _("The code of the site no longer has this section."), "prune"
+        if it.registered:  # here
+            words = _("The code of a process that builds lacks this section.")
+            name = "build"
+        yield Problem(
+            id="section_unregistered",
+            subject=it.section,
+            message=words,
+            remedy=_(
+                "If that is a mistake, register it again. If it is gone for good, "
+                "there is nothing to do: after 24 hours it leaves the index, and "
+                "pruning removes its pages."
+            ),
+            command=command_for(f"{name}_sitemaps", status.site),
+            since=it.missing_since,
+        )
+    new = [it.section for it in status.sections if it.live and not it.fault]
+    if new and status.is_index_stored:
+        yield Problem(
+            id="index_incomplete",
+            level="warning",
+            subject=_("Sitemap index"),
+            message=_("It does not list yet: %s") % shortened(", ".join(new)),
+            remedy=_("Restart workers that do not build: their code may be older."),
+            command=command_for("build_sitemaps", status.site),
+            count=len(new),
+        )
+
+
 def _of_sections(status: SiteStatus) -> Iterator[Problem]:
     site = status.site
-    for section in status.sections:
+    for section in [it for it in status.sections if it.registered]:
         name = section.section
-        if section.missing_since or not section.registered:
-            yield _lacking(section, site)
-        if not section.registered:  # and so nothing builds it
-            continue
         if section.hold_reason:
             words = hold_words(section.hold_reason, section.hold_numbers)
             yield Problem(
@@ -252,26 +268,6 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             )
         if section.parked or section.failed:
             yield _failing(section, site)
-
-
-def _lacking(section: SectionStatus, site: Site) -> Problem:
-    words = _("The code of the site no longer has this section.")
-    command = command_for("prune_sitemaps", site)
-    if section.registered:  # here, but not in a process that builds
-        words = _("The code of a process that builds lacks this section.")
-        command = command_for("build_sitemaps", site, section.section)
-    return Problem(
-        id="section_unregistered",
-        subject=section.section,
-        message=words,
-        remedy=_(
-            "If that is a mistake, register it again. If it is gone for good, "
-            "there is nothing to do: after 24 hours it leaves the index, and "
-            "pruning removes its pages."
-        ),
-        command=command,
-        since=section.missing_since,
-    )
 
 
 def _failing(section: SectionStatus, site: Site) -> Problem:

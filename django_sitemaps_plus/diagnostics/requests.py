@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from shlex import join
@@ -18,8 +17,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.executors.base import Executor, get_executor
+from django_sitemaps_plus.executors.base import usable_executor
 from django_sitemaps_plus.models import (
     Delivery,
     EngineHost,
@@ -50,7 +48,7 @@ def refresh(site: Site, section: str, **others: Any) -> bool:
     if section in registry.live() and not rows.exists():
         return False
     mark_damaged(forgets=False)
-    _when_committed(partial(_executor().wake, section))
+    _when_committed(partial(usable_executor().wake, section))
     return True
 
 
@@ -72,7 +70,7 @@ def release(site: Site, section: str, **others: Any) -> bool:
 def has_workers() -> bool:
     """Return whether workers get what is asked for, or one looks for it by itself."""
     seen = any(it.is_there for it in Worker.objects.seen())
-    return _executor().is_listening or seen
+    return usable_executor().is_listening or seen
 
 
 def ask(site: Site, _: str, **others: Any) -> bool:
@@ -82,7 +80,7 @@ def ask(site: Site, _: str, **others: Any) -> bool:
 
 def audit(site: Site, _: str, **others: Any) -> bool:
     """Have workers audit what a site lists; return whether there are some."""
-    if _executor().audit(site.name):
+    if usable_executor().audit(site.name):
         return True
     if is_there := has_workers():
         Section.objects.note_of_index(site.name, audit_asked_at=timezone.now())
@@ -132,15 +130,8 @@ def command_for(name: str, site: Site, *arguments: str) -> str:
 
 
 def _notify() -> bool:
-    _when_committed(partial(_executor().notify, timezone.now()))
+    _when_committed(partial(usable_executor().notify, timezone.now()))
     return True
-
-
-def _executor() -> Executor:
-    """Return the executor, or one that reaches nobody where it cannot be used."""
-    with suppress(ConfigurationError):  # checks and the doctor say why
-        return get_executor()
-    return Executor()
 
 
 def _when_committed(wake: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 
 from django.utils.module_loading import import_string
@@ -86,3 +87,10 @@ def get_executor() -> Executor:
             f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which is no Executor. {_INSTEAD}"
         )
     return executor
+
+
+def usable_executor() -> Executor:
+    """Return the executor, or one that reaches nobody where it cannot be used."""
+    with suppress(ConfigurationError):  # checks and the doctor say why
+        return get_executor()
+    return Executor()

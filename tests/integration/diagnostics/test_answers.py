@@ -580,8 +580,8 @@ class TestWhoAsks:
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
-            (HttpResponse("ok"), "Django answers 200, but with no sitemap"),
-            (HttpResponse(status=403), "Django answers 403"),
+            (HttpResponse("ok"), "Django answers 200 with no sitemap"),
+            (HttpResponse(status=403), "Django answers 403 with no sitemap"),
             (HttpResponseRedirect("/login/"), "Django answers 302 /login/"),
         ],
     )

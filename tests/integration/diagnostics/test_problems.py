@@ -273,8 +273,8 @@ class TestOthers:
         notify = "notify_search_engines --engine one --retry"
         assert [(it.id, it.subject, it.action, it.command[10:]) for it in problems] == [
             ("index_failed", "Sitemap index", "", "build_sitemaps"),
-            ("section_empty", "a b", "rebuild", "build_sitemaps 'a b' --full"),
             ("section_unregistered", "gone", "", "prune_sitemaps"),
+            ("section_empty", "a b", "rebuild", "build_sitemaps 'a b' --full"),
             (
                 *("section_held", "products", "release"),
                 "build_sitemaps products --allow-shrink",
@@ -314,7 +314,7 @@ class TestOthers:
             [status] = read_dashboard(get_sites())
             [problem] = problems_of(status)
             assert (problem.id, problem.subject) == ("section_unregistered", "products")
-            assert problem.command == "manage.py build_sitemaps products"
+            assert problem.command == "manage.py build_sitemaps"
             assert problem.since
             Page.objects.exclude(section__name=INDEX).delete()
         build_fully()
