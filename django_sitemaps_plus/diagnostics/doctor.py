@@ -28,7 +28,6 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
-from django_sitemaps_plus.serving.live import live_faults
 from django_sitemaps_plus.site_urls import INCLUDED, index_url
 from django_sitemaps_plus.storage import delete_object, is_intact, store_object
 from django_sitemaps_plus.storage.objects import list_objects, read_object
@@ -38,7 +37,7 @@ from .answers import look
 from .asking import response_of
 from .first_rows import look_at
 from .problems import problems_of
-from .status import SectionStatus, SiteStatus, read_dashboard, section_status
+from .status import SiteStatus, read_dashboard, section_status
 from .words import age_of, span
 
 #: Files of a site that are read.
@@ -157,7 +156,9 @@ def _origin(site: Site) -> Findings:
 
 
 def _sections(site: Site) -> Findings:
-    for status in section_status(owning_site()):
+    own = owning_site()
+    met = {name: it.live_faults for name, it in look(own).items()}
+    for status in section_status(own, met=met):
         name, quoted = f"section {status.section}", quote(status.section)
         # The probe of builds says what is late.
         problems = problems_of(SiteStatus(site=site, sections=[status]), max_age=inf)
@@ -312,11 +313,6 @@ def _index(site: Site) -> Findings:
         remedy = "Mend what is above; the log says more."
     ok = None if answer.is_empty else answer.is_well and answer.is_ours
     yield Finding("index", ok, text, remedy)
-    for name in answer.live_faults.keys() - live_faults(site).keys():  # not above
-        met = answer.live_faults[name]
-        section = SectionStatus(site=site.name, section=name, live_fault=met)
-        for it in problems_of(SiteStatus(site=site, sections=[section])):
-            yield Finding(f"section {name}", False, it.message, it.cure)
 
 
 def _robots(site: Site) -> Findings:
