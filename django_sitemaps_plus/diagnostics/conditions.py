@@ -23,6 +23,7 @@ from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.conditions import Condition, is_present
 from django_sitemaps_plus.sources.reading import every_row
@@ -354,8 +355,11 @@ def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
     section = Section.objects.filter(site=site.name, name=name).first()
     if section is not None and section.fault:
         return _("the section could not be built: %s") % section.fault
+    command = command_for("build_sitemaps", site, name)
     if section is None or not section.pages.exists():
-        return _("the section is too large to be served before it is built")
+        if (plan := live_plan(opened)) and not plan.ranges:
+            return _("the section is too large to be served before it is built")
+        return _("it waits for a build: run %s") % command
     if section.hold_reason:
         why = hold_words(section.hold_reason, section.hold_numbers)
         run = command_for("build_sitemaps", site, name, "--allow-shrink")
@@ -367,7 +371,6 @@ def delay_of(opened: OpenSection, *keys: Any, is_over: bool = False) -> str:
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         words: str = _("a page of the section could not be built: %s") % error
         return words
-    command = command_for("build_sitemaps", site, name)
     if dirty.exists() or waiting_changes([name]):
         return _("it waits for a build: run %s") % command
     if is_due(opened, section, keys):

@@ -22,7 +22,7 @@ from django_sitemaps_plus.core import entry_lines
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.xml import escape
 from django_sitemaps_plus.exceptions import BuildError, StoreError
-from django_sitemaps_plus.models import Exclusion, Page, Section
+from django_sitemaps_plus.models import INDEX, Exclusion, Page, Section
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
@@ -384,7 +384,10 @@ def _documents(
                 document = read_document(page.object)
             yield page, document
         return
-    ranges = plan.ranges if (plan := live_plan(section)) else []
+    # A stored index lists no page that was never built.
+    indexes = Page.objects.of(section.site.name, INDEX).exclude(object="")
+    plan = live_plan(section)
+    ranges = plan.ranges if plan and not indexes.exists() else []
     numbers: Iterable[int] = range(min(len(ranges), MAX_PAGES))
     if space is not None and ranges:
         numbers = sorted({*owners(space, [it.low for it in ranges], keys)})

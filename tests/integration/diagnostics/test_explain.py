@@ -676,6 +676,15 @@ class TestDelays:
         words = "the section is too large to be served before it is built"
         assert reason() == words
 
+    def test_a_section_that_was_never_built(self, sections):
+        """Its pages are rendered on request, and a stored index lists none of them."""
+        sections.register("new", limited(2))
+        sections.unregister("products")
+        waits = "it waits for a build: run manage.py build_sitemaps new"
+        assert reasons() == [waits]
+        build_fully()
+        assert [it.section for it in explained().listings] == ["new"]
+
     @pytest.mark.database
     @pytest.mark.parametrize("starts", [None, "updated_at"])
     def test_a_time_that_has_come(self, sections, monkeypatch, starts):
