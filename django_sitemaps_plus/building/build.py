@@ -157,7 +157,7 @@ def _prepare(build: Build, section: OpenSection) -> None:
     if not is_forced and deploys.is_replaced(row, current):
         build.leave(section.name)
         return
-    if replan.renew_plan(section, current):
+    if replan.renew_plan(section, current, looks=build.full or build.replan):
         return  # settle() or a later build takes changes: this plan is about to go
     notice(section)
     if build.replan:

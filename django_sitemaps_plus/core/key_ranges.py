@@ -61,7 +61,8 @@ def in_plan_order(pages: Iterable[R]) -> list[R]:
     pages = list(pages)
     ordered = chain(pages)
     if len(ordered) != len(pages) or (ordered and ordered[-1].high is not None):
-        raise ValueError("the pages of the plan do not part the key space")
+        words = "the pages of the plan do not part the key space, so it needs another: "
+        raise ValueError(f"{words}run build_sitemaps --full")
     return ordered
 
 

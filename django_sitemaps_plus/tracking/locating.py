@@ -77,11 +77,11 @@ def plans(section: Section) -> list[list[Slot]]:
     rows = section.pages.planned().values_list(*Slot._fields)
     slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
-    chains = [key_ranges.in_plan_order(active)] if active else []
-    if len(active) < len(slots):
-        by_state = sorted(slots, key=lambda slot: slot.state == State.NEXT)
-        chains.append(key_ranges.chain(by_state))
-    return chains
+    if len(active) == len(slots):
+        return [key_ranges.in_plan_order(active)] if active else []
+    by_state = sorted(slots, key=lambda slot: slot.state == State.NEXT)
+    # The next plan has each key, also where pages of the one that is served are lost.
+    return [it for it in map(key_ranges.chain, (active, by_state)) if it]
 
 
 def locate(

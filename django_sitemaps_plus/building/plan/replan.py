@@ -72,10 +72,11 @@ def _make_plan(section: OpenSection) -> None:
             Section.objects.filter(pk=row.pk).update(new_since=Now())
 
 
-def renew_plan(section: OpenSection, current: str) -> bool:
+def renew_plan(section: OpenSection, current: str, *, looks: bool) -> bool:
     """Note a deploy, and replace a plan that fits no more; return if it is replaced.
 
-    ``current`` is the fingerprint that the source has now.
+    ``current`` is the fingerprint that the source has now. Its plan is looked at where
+    that has changed, or where ``looks`` says so: rows of pages may be lost.
     """
     row = section.row
     was_deployed = current != row.fingerprint
@@ -94,7 +95,7 @@ def renew_plan(section: OpenSection, current: str) -> bool:
             _renew_indexes(row)
         deploys.note_deploy(row, current, values)
     row.fingerprint = current
-    if not has_new_type and plan_fits(section, was_deployed=was_deployed):
+    if not has_new_type and plan_fits(section, looks=looks or was_deployed):
         return False
     if has_new_type or not row.pages.filter(state=State.NEXT).exists():
         logger.warning("The plan of %s is broken: it gets a new one", row)
@@ -112,7 +113,7 @@ def _renew_indexes(section: Section) -> None:
         Page.objects.mark_indexes(site=section.site)
 
 
-def plan_fits(section: OpenSection, *, was_deployed: bool) -> bool:
+def plan_fits(section: OpenSection, *, looks: bool) -> bool:
     """Return whether the stored plan of a section still fits its source.
 
     An upgrade may change how a collation sorts; a deploy may change the key's type.
@@ -122,7 +123,7 @@ def plan_fits(section: OpenSection, *, was_deployed: bool) -> bool:
         return True
     # Every database sorts all other types alike.
     has_collation = isinstance(space.field, CharField | TextField | UUIDField)
-    if not was_deployed and not has_collation:
+    if not looks and not has_collation:
         return True
     try:
         active = section.row.pages.active().values_list("low", "high")
@@ -195,7 +196,8 @@ def finish_replan(section: OpenSection) -> bool:
             return False
         coming = [page for page in plan if page.state == State.NEXT]
         kept = {page.pk for page in plan}
-        old = [page for page in active_plan(row) if page.pk not in kept]
+        # What is left where rows are lost is no plan, and goes all the same.
+        old = [it for it in row.pages.active().with_section() if it.pk not in kept]
         retired = row.pages.filter(pk__in=[page.pk for page in old])
         retired.update(state=State.RETIRED, retired_at=timezone.now())
         new = row.pages.filter(pk__in=[page.pk for page in coming])
