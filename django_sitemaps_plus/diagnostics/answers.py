@@ -15,7 +15,7 @@ from random import shuffle
 from threading import Thread
 from time import monotonic
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.core.cache import caches
@@ -23,6 +23,7 @@ from django.db import Error, connections, transaction
 from django.db.models import Q
 from django.urls import NoReverseMatch, resolve
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.building.settle import mark_damaged
@@ -35,9 +36,11 @@ from django_sitemaps_plus.models.base import contained
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.serving.live import LiveFault, live_faults
-from django_sitemaps_plus.site_urls import index_url, page_url
+from django_sitemaps_plus.site_urls import INCLUDED, index_url, page_url
+from django_sitemaps_plus.sites import origin_setting
 
 from .asking import ask
+from .words import shortened
 
 #: How long an answer counts.
 KNOWN = timedelta(minutes=5)
@@ -116,6 +119,37 @@ class Answer:
     def is_empty(self) -> bool:
         """Whether no section has an entry, so that there is no index."""
         return self.status == 404 and self.is_ours
+
+    def in_words(self, site: Site) -> tuple[str, str]:
+        """Return what it is, which no sitemap is, and what to do about it."""
+        message = _("Django answers %(status)s for %(url)s.")
+        remedy = _("Fix the error; the log says more.")
+        if not self.status:
+            message = _("Django does not answer for %(url)s.")
+        elif self.is_empty:
+            message = _(
+                "Django answers %(status)s for %(url)s, since nothing is listed."
+            )
+            remedy = _("See that sections are registered, and that they have rows.")
+        elif self.status == 400:
+            remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(self.url).hostname
+        elif self.leads_to:
+            to = {"setting": origin_setting(site), "url": shortened(self.leads_to)}
+            remedy = _("Correct %(setting)s: it leads to %(url)s") % to
+            if self.leads_to.startswith("/"):  # on the same host
+                remedy = (
+                    _("Answer it without a login or prefix: it leads to %(url)s") % to
+                )
+        elif self.status == 200 and self.is_ours:
+            remedy = _(
+                "Something in MIDDLEWARE changes it: leave sitemaps out of that."
+            )
+        elif self.status in (200, 404):
+            remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
+        if self.status == 200:
+            message = _("Django answers for %(url)s, but with no sitemap.")
+        shown = {"url": self.url, "status": self.status}
+        return f"{message % shown} {shortened(self.said)}".rstrip(), remedy
 
 
 class _Look(Thread):

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
-from urllib.parse import urlsplit
 
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
@@ -21,10 +20,9 @@ from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models.sections import hold_words
 from django_sitemaps_plus.models.workers import COMMANDS
 from django_sitemaps_plus.notifications.dispatch import SINCE, errors_in, fall_of
-from django_sitemaps_plus.site_urls import INCLUDED, NotIncludedError, page_url
+from django_sitemaps_plus.site_urls import NotIncludedError, page_url
 from django_sitemaps_plus.sites import origin_setting
 
-from .answers import Answer
 from .requests import command_for, rebuilt
 from .status import LATE, EngineStatus, SectionStatus, SiteStatus
 from .words import age_of, at, shortened, span
@@ -113,8 +111,17 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             command=command_for("build_sitemaps", status.site, "--move-origin"),
             since=status.answer.unwell_since if status.answer else None,
         )
-    elif status.answer and status.is_known and not status.answer.is_well:
-        yield _unanswered(status.answer, status.site)
+    elif (answer := status.answer) and status.is_known and not answer.is_well:
+        message, remedy = answer.in_words(status.site)
+        yield Problem(
+            id="index_empty" if answer.is_empty else "index_unavailable",
+            level="warning" if answer.is_empty else "error",
+            subject=_("Sitemap index"),
+            message=message,
+            remedy=remedy,
+            command=command_for("sitemap_doctor", status.site),
+            since=answer.unwell_since or answer.looked_at,
+        )
     words = _("%(file)s is not built: %(error)s")
     faults = [
         words % {"file": name, "error": error or _(DEADLY)} if name else error
@@ -132,39 +139,6 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             since=status.index_since,
             count=len(faults),
         )
-
-
-def _unanswered(answer: Answer, site: Site) -> Problem:
-    shown = {"url": answer.url, "status": answer.status}
-    message = _("Django answers %(status)s for %(url)s.")
-    remedy = _("Fix the error; the log says more.")
-    if not answer.status:
-        message = _("Django does not answer for %(url)s.")
-    elif answer.is_empty:
-        message = _("Django answers %(status)s for %(url)s, since nothing is listed.")
-        remedy = _("See that sections are registered, and that they have rows.")
-    elif answer.status == 400:
-        remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(answer.url).hostname
-    elif answer.leads_to:
-        to = {"setting": origin_setting(site), "url": shortened(answer.leads_to)}
-        remedy = _("Correct %(setting)s: it leads to %(url)s") % to
-        if answer.leads_to.startswith("/"):  # on the same host
-            remedy = _("Answer it without a login or prefix: it leads to %(url)s") % to
-    elif answer.status == 200 and answer.is_ours:
-        remedy = _("Something in MIDDLEWARE changes it: leave sitemaps out of that.")
-    elif answer.status in (200, 404):
-        remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
-    if answer.status == 200:
-        message = _("Django answers for %(url)s, but with no sitemap.")
-    return Problem(
-        id="index_empty" if answer.is_empty else "index_unavailable",
-        level="warning" if answer.is_empty else "error",
-        subject=_("Sitemap index"),
-        message=f"{message % shown} {shortened(answer.said)}".rstrip(),
-        remedy=remedy,
-        command=command_for("sitemap_doctor", site),
-        since=answer.unwell_since or answer.looked_at,
-    )
 
 
 def _of_code(status: SiteStatus) -> Iterator[Problem]:
