@@ -196,7 +196,7 @@ def finish_replan(section: OpenSection) -> bool:
             return False
         coming = [page for page in plan if page.state == State.NEXT]
         kept = {page.pk for page in plan}
-        # What is left where rows are lost is no plan, and goes all the same.
+        # Pages left where rows are lost part no key space, and go all the same.
         old = [it for it in row.pages.active().with_section() if it.pk not in kept]
         retired = row.pages.filter(pk__in=[page.pk for page in old])
         retired.update(state=State.RETIRED, retired_at=timezone.now())

@@ -304,7 +304,7 @@ class TestOthers:
         assert ids == ["section_unregistered"]
 
     def test_a_section_that_a_worker_does_not_have_is_told_where_it_is(self, sections):
-        """It leaves the index then, and stays away once its pages are pruned."""
+        """Such a section leaves the index, and stays away once its pages are pruned."""
         make_products(3)
         build_fully()
         sections.unregister("products")
