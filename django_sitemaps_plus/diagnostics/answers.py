@@ -303,7 +303,7 @@ def _look(site: Site) -> tuple[Answer, list[str]]:
             "size": size,
             "said": printable(response.fault)[:MAX_WORDS],
             "leads_to": printable(response.headers.get("Location", ""))[:MAX_WORDS],
-            "is_ours": "sitemaps_plus" in getattr(response.match, "app_names", ()),
+            "is_ours": _is_ours(response),
             "is_sitemap": is_sitemap,
         }
     except NoReverseMatch as error:  # the project has views of its own, or none
@@ -312,6 +312,10 @@ def _look(site: Site) -> tuple[Answer, list[str]]:
         given["said"] = printable(in_one_line(error))[:MAX_WORDS]
     answer = replace(unanswered, seconds=round(monotonic() - began, 3), **given)
     return answer, urls
+
+
+def _is_ours(response: Any) -> bool:
+    return "sitemaps_plus" in getattr(response.match, "app_names", ())
 
 
 def _read(response: Any) -> tuple[int, bytes, bool]:
@@ -362,7 +366,9 @@ def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
         with suppress(Exception):  # whatever the project raises
             response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
             code, to = response.status_code, response.headers.get("Location", "")
-            if code != 200 or not _read(response)[2]:
+            # Pages that an index lists while it is kept may have no rows any more.
+            is_gone = code in (404, 410) and _is_ours(response)
+            if not is_gone and not (code == 200 and _read(response)[2]):
                 page = resolve(f"/{unquote(url.rpartition('/')[2])}", _URLS).kwargs
                 words = response.fault or f"Django answers {code} {to or _LACKING}"
                 name, now = page["section"], timezone.now()

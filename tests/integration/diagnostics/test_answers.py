@@ -41,6 +41,7 @@ from django_sitemaps_plus.models import INDEX, Section
 from django_sitemaps_plus.sites import get_site, get_sites
 from tests.support.faults import fail_queries, writes_to
 from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -604,6 +605,15 @@ class TestWhoAsks:
         assert problem.message in found
         monkeypatch.setattr(f"{__name__}.answer_of_project", None)
         later()
+        assert health() == (200, "ok")
+
+    def test_a_page_without_rows_is_none_that_others_answer(self, configure, client):
+        """The index is kept for a while, and lists it until then."""
+        configure(LIVE_CACHE_SECONDS=60)
+        assert client.get("/sitemap.xml").status_code == 200
+        kept = Product.objects.order_by("pk")[:20].values_list("pk", flat=True)
+        Product.objects.exclude(pk__in=list(kept)).delete()
+        assert client.get("/sitemap-products-3.xml").status_code == 404
         assert health() == (200, "ok")
 
     def test_a_button_of_the_dashboard_does(self, client):
