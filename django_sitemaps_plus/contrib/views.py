@@ -147,21 +147,37 @@ def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
         set_response_etag(rendered)
         return get_conditional_response(request, rendered.get("ETag"), None, rendered)
 
-    response.add_post_render_callback(condition)
+    if not _is_of_project(request):
+        response.add_post_render_callback(condition)
     return cast(HttpResponse, response)
 
 
 def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpResponse:
-    match = request.resolver_match
-    if match and unwrap(match.func) in (unwrap(index), unwrap(sitemap)):
+    response: HttpResponse
+    if _is_of_project(request):
+        xml = SimpleNamespace(render=lambda *_: inflate(answer.document.gzip).decode())
+        response = TemplateResponse(request, cast(Any, xml), {}, content_type)
+    else:
         response = respond(request, answer.document, False, content_type)
         del response["Cache-Control"]  # a decorator may want to say that
-    else:  # a view of the project may read, keep or change the document, as contrib's
-        xml = SimpleNamespace(render=lambda *_: inflate(answer.document.gzip).decode())
-        response = _with_etag(request, TemplateResponse(request, xml, {}, content_type))
     if answer.last_modified:
         response["Last-Modified"] = answer.last_modified
     return response
+
+
+def _is_of_project(request: HttpRequest) -> bool:
+    """Return whether a view or decorator of the project calls ours.
+
+    It may read, keep or change the document, so it gets the whole of it, as contrib's.
+    """
+
+    def is_theirs(view: Any) -> bool:
+        module = getattr(view, "__globals__", {}).get("__name__", "")
+        return not module.startswith(("django.", "django_sitemaps_plus."))
+
+    match = request.resolver_match
+    view = unwrap(match.func, stop=is_theirs) if match else None
+    return view not in (unwrap(index), unwrap(sitemap))
 
 
 class _Visit:

@@ -23,6 +23,7 @@ from django.core.checks import run_checks
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import connection, transaction
 from django.template import TemplateDoesNotExist
+from django.test import Client
 from django.utils import timezone
 from django.views.decorators.cache import cache_page
 from lxml import etree
@@ -47,6 +48,7 @@ from tests.support.testapp.models import Product, Shop
 
 from . import urls
 
+CONDITIONAL = "django.middleware.http.ConditionalGetMiddleware"
 KINDS = [*zoo.BY_KEY, *zoo.BY_POSITION, *zoo.OWN_PAGES]
 
 
@@ -361,9 +363,19 @@ def test_a_view_of_the_project_gets_the_document_as_of_contrib(client, rf):
     for views in [contrib, ours]:
         printed = views.sitemap(rf.get("/"), dict(urls.sitemaps)).rendered_content
         assert len(locs(printed.encode())) == 3
-    wrapped = client.get("/wrapped.xml")
-    same = client.get("/wrapped.xml", headers={"If-None-Match": wrapped["ETag"]})
-    assert (wrapped.status_code, same.status_code) == (200, 304)
+    assert client.get("/secured.xml").content.count(b"<loc>https://testserver/") == 3
+
+
+@pytest.mark.parametrize("path", ["kept", "secured", "wrapped"])
+def test_a_condition_is_none_that_a_view_of_the_project_meets(path, client, settings):
+    """It would keep an empty document; Django's middleware knows what it answers."""
+    show(3)
+    every = Client().get(f"/{path}.xml", headers={"If-None-Match": "*"})
+    assert len(locs(every.content)) == 3
+    settings.MIDDLEWARE = [CONDITIONAL, *settings.MIDDLEWARE]
+    first = client.get(f"/{path}.xml")
+    same = client.get(f"/{path}.xml", headers={"If-None-Match": first["ETag"]})
+    assert (first.status_code, same.status_code) == (200, 304)
 
 
 def test_rows_that_cannot_be_listed_break_no_page(client, messages):

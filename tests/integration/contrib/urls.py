@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import wraps
+from typing import Any, cast
 
 from django.contrib.sitemaps import views as contrib
 from django.http import HttpRequest, HttpResponse
@@ -28,6 +29,18 @@ def kept_by_project(request: HttpRequest) -> HttpResponse:
     return HttpResponse(response.render().content, "application/xml")
 
 
+def secured(view: Any) -> Any:
+    """Return a view of a project that changes what another answers."""
+
+    @wraps(view)
+    def call(*args: Any, **kwargs: Any) -> HttpResponse:
+        response: Any = view(*args, **kwargs).render()
+        response.content = response.content.replace(b"http://test", b"https://test")
+        return cast(HttpResponse, response)
+
+    return call
+
+
 def patterns(views: Any, name: str) -> list[Any]:
     """Return the URLs of Django's documentation, below a name."""
     of_url = {"sitemaps": sitemaps}
@@ -51,6 +64,7 @@ urlpatterns = [
     *patterns(ours, "ours"),
     path("wrapped.xml", for_this_request),
     path("kept.xml", kept_by_project),
+    path("secured.xml", secured(ours.sitemap), {"sitemaps": sitemaps}),
     path("about/", view, name="about"),
     path("contact/", view, name="contact"),
     *urls_i18n.urlpatterns,
