@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from django.template.defaultfilters import floatformat
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.building.report import DEADLY
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models.sections import hold_words
@@ -143,14 +144,17 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
 
 def _of_code(status: SiteStatus) -> Iterator[Problem]:
     """Yield sections that the code of some process lacks, so that it builds none."""
-    for it in [it for it in status.sections if it.missing_since or not it.registered]:
+    begun = timezone.now() - get_settings().deploy_time  # older processes have ended
+    for section in status.sections:
         words, name = _("The code of the site no longer has this section."), "prune"
-        if it.registered:  # here
+        if section.registered:  # here
+            if section.missing_since is None or section.missing_since > begun:
+                continue
             words = _("The code of a process that builds lacks this section.")
             name = "build"
         yield Problem(
             id="section_unregistered",
-            subject=it.section,
+            subject=section.section,
             message=words,
             remedy=_(
                 "If that is a mistake, register it again. If it is gone for good, "
@@ -158,7 +162,7 @@ def _of_code(status: SiteStatus) -> Iterator[Problem]:
                 "pruning removes its pages."
             ),
             command=command_for(f"{name}_sitemaps", status.site),
-            since=it.missing_since,
+            since=section.missing_since,
         )
     new = [it.section for it in status.sections if it.live and not it.fault]
     if new and status.is_index_stored:
