@@ -353,7 +353,7 @@ def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
     """
     until, known = monotonic() + PAGES_SECONDS, live_faults(site)
     met = dict[str, LiveFault]()
-    with suppress(Error), contained():
+    with suppress(Exception), contained():  # what failed before is a hint alone
         rows = Section.objects.filter(site=site.name, name=INDEX)
         last = stored_answer(rows.values_list("answer", flat=True).first(), site)
         known = {**(last.live_faults if last else {}), **known}
