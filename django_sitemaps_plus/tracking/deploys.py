@@ -250,7 +250,7 @@ def _words(value: Any) -> str:
         return f"{code.co_code.hex()} {code.co_names} {constants}"
     if isinstance(value, type) and issubclass(value, models.Model):
         return value._meta.label
-    if isinstance(value, datetime) and value.microsecond:  # as of now(), in a class
+    if isinstance(value, datetime) and 0 < value.microsecond < 999_999:  # as of now()
         return str(type(value))
     if isinstance(value, Route):
         return _ADDRESS.sub("", f"{value!r} {value.compile().patterns}")

@@ -7,7 +7,7 @@ import operator
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import reduce
 from itertools import chain
 
@@ -463,6 +463,10 @@ CHANGES = {
     ),
     "the filter": (listing(published=True), listing(slug="x")),
     "no rows": ({}, listing(pk__in=[])),  # whose SQL Django refuses to write
+    "the end of a day": (
+        {"until": datetime.combine(date(2026, 6, 30), time.max)},
+        {"until": datetime.combine(date(2026, 7, 31), time.max)},
+    ),
     "the key": ({}, {"key": "slug"}),
     "the database": ({}, {"using": "default"}),
 }
