@@ -366,6 +366,8 @@ def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
         with suppress(Exception):  # whatever the project raises
             response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
             code, to = response.status_code, response.headers.get("Location", "")
+            if code == 429:  # no crawler asks for so many at once
+                break
             # Pages that an index lists while it is kept may have no rows any more.
             is_gone = code in (404, 410) and _is_ours(response)
             if not is_gone and not (code == 200 and _read(response)[2]):

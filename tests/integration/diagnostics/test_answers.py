@@ -607,6 +607,13 @@ class TestWhoAsks:
         later()
         assert health() == (200, "ok")
 
+    def test_a_limit_of_requests_is_met_by_looks_alone(self, settings, monkeypatch):
+        """They ask for fifty pages in half a second."""
+        answer = HttpResponse(status=429)
+        monkeypatch.setattr(f"{__name__}.answer_of_project", answer)
+        settings.MIDDLEWARE = [f"{__name__}.catching", *settings.MIDDLEWARE]
+        assert health() == (200, "ok")
+
     def test_a_page_without_rows_is_none_that_others_answer(self, configure, client):
         """The index is kept for a while, and lists it until then."""
         configure(LIVE_CACHE_SECONDS=60)
