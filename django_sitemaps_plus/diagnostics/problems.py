@@ -145,22 +145,24 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
 def _of_code(status: SiteStatus) -> Iterator[Problem]:
     """Yield sections that the code of some process lacks, so that it builds none."""
     begun = timezone.now() - get_settings().deploy_time  # older processes have ended
+    restart = _("Restart workers: some may have older code.")
     for section in status.sections:
         words, name = _("The code of the site no longer has this section."), "prune"
+        remedy = _(
+            "If that is a mistake, register it again. If it is gone for good, "
+            "there is nothing to do: after 24 hours it leaves the index, and "
+            "pruning removes its pages."
+        )
         if section.registered:  # here
             if section.missing_since is None or section.missing_since > begun:
                 continue
             words = _("The code of a process that builds lacks this section.")
-            name = "build"
+            remedy, name = restart, "build"
         yield Problem(
             id="section_unregistered",
             subject=section.section,
             message=words,
-            remedy=_(
-                "If that is a mistake, register it again. If it is gone for good, "
-                "there is nothing to do: after 24 hours it leaves the index, and "
-                "pruning removes its pages."
-            ),
+            remedy=remedy,
             command=command_for(f"{name}_sitemaps", status.site),
             since=section.missing_since,
         )
@@ -171,7 +173,7 @@ def _of_code(status: SiteStatus) -> Iterator[Problem]:
             level="warning",
             subject=_("Sitemap index"),
             message=_("It does not list yet: %s") % shortened(", ".join(new)),
-            remedy=_("Restart workers that do not build: their code may be older."),
+            remedy=restart,
             command=command_for("build_sitemaps", status.site),
             count=len(new),
         )
