@@ -153,16 +153,15 @@ def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
 
 
 def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpResponse:
-    response: HttpResponse
     if _is_of_project(request):
         xml = SimpleNamespace(render=lambda *_: inflate(answer.document.gzip).decode())
-        response = TemplateResponse(request, cast(Any, xml), {}, content_type)
+        response: Any = TemplateResponse(request, cast(Any, xml), {}, content_type)
     else:
         response = respond(request, answer.document, False, content_type)
         del response["Cache-Control"]  # a decorator may want to say that
     if answer.last_modified:
         response["Last-Modified"] = answer.last_modified
-    return response
+    return cast(HttpResponse, response)
 
 
 def _is_of_project(request: HttpRequest) -> bool:
@@ -171,13 +170,13 @@ def _is_of_project(request: HttpRequest) -> bool:
     It may read, keep or change the document, so it gets the whole of it, as contrib's.
     """
 
-    def is_theirs(view: Any) -> bool:
-        module = getattr(view, "__globals__", {}).get("__name__", "")
-        return not module.startswith(("django.", "django_sitemaps_plus."))
-
-    match = request.resolver_match
-    view = unwrap(match.func, stop=is_theirs) if match else None
-    return view not in (unwrap(index), unwrap(sitemap))
+    view: Any = getattr(request.resolver_match, "func", None)
+    known = "django.", "django_sitemaps_plus."
+    while getattr(view, "__globals__", {}).get("__name__", "").startswith(known):
+        if view in (unwrap(index), unwrap(sitemap)):
+            return False
+        view = getattr(view, "__wrapped__", None)
+    return True
 
 
 class _Visit:

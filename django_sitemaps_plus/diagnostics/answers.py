@@ -135,11 +135,10 @@ class Answer:
             remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(self.url).hostname
         elif self.leads_to:
             to = {"setting": origin_setting(site), "url": shortened(self.leads_to)}
-            remedy = _("Correct %(setting)s: it leads to %(url)s") % to
+            words = _("Correct %(setting)s: it leads to %(url)s")
             if self.leads_to.startswith("/"):  # on the same host
-                remedy = (
-                    _("Answer it without a login or prefix: it leads to %(url)s") % to
-                )
+                words = _("Answer it without a login or prefix: it leads to %(url)s")
+            remedy = words % to
         elif self.status == 200 and self.is_ours:
             remedy = _(
                 "Something in MIDDLEWARE changes it: leave sitemaps out of that."
@@ -303,7 +302,7 @@ def _look(site: Site) -> tuple[Answer, list[str]]:
             "size": size,
             "said": printable(response.fault)[:MAX_WORDS],
             "leads_to": printable(response.headers.get("Location", ""))[:MAX_WORDS],
-            "is_ours": _is_ours(response),
+            "is_ours": response.is_ours,
             "is_sitemap": is_sitemap,
         }
     except NoReverseMatch as error:  # the project has views of its own, or none
@@ -312,10 +311,6 @@ def _look(site: Site) -> tuple[Answer, list[str]]:
         given["said"] = printable(in_one_line(error))[:MAX_WORDS]
     answer = replace(unanswered, seconds=round(monotonic() - began, 3), **given)
     return answer, urls
-
-
-def _is_ours(response: Any) -> bool:
-    return "sitemaps_plus" in getattr(response.match, "app_names", ())
 
 
 def _read(response: Any) -> tuple[int, bytes, bool]:
@@ -366,11 +361,9 @@ def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:
         with suppress(Exception):  # whatever the project raises
             response = ask(url, site, HTTP_ACCEPT_ENCODING="gzip")
             code, to = response.status_code, response.headers.get("Location", "")
-            if code == 429:  # no crawler asks for so many at once
-                break
-            # Pages that an index lists while it is kept may have no rows any more.
-            is_gone = code in (404, 410) and _is_ours(response)
-            if not is_gone and not (code == 200 and _read(response)[2]):
+            # A kept index lists pages that are gone; no crawler asks for so many (429).
+            is_fine = code == 429 or (code in (404, 410) and response.is_ours)
+            if not is_fine and not (code == 200 and _read(response)[2]):
                 page = resolve(f"/{unquote(url.rpartition('/')[2])}", _URLS).kwargs
                 words = response.fault or f"Django answers {code} {to or _LACKING}"
                 name, now = page["section"], timezone.now()

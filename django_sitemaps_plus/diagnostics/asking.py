@@ -49,7 +49,7 @@ def ask(url: str, site: Site, **headers: str) -> Any:
 
     No signal is sent and nothing logged of it, and it stays open: to close it would
     send ``request_finished``. Its attribute ``error`` is what was raised, or None,
-    ``fault`` says why there is no sitemap, and ``match`` is of the URLconf, or None.
+    ``fault`` says why there is no sitemap, and ``is_ours`` if the view is ours.
     """
     parts, prefix = urlsplit(url), _as_wsgi(site.script_prefix.encode())
     path = _as_wsgi(unquote_to_bytes(parts.path or "/"))
@@ -86,7 +86,8 @@ def ask(url: str, site: Site, **headers: str) -> Any:
                 match = match or urls.resolve(request.path_info)
     finally:
         _is_asking.reset(token)
-    response.error, response.match = request.error, match
+    response.error = request.error
+    response.is_ours = "sitemaps_plus" in getattr(match, "app_names", ())
     fault = "" if response.error is None else in_one_line(response.error)
     response.fault = getattr(response, "fault", fault)
     return response

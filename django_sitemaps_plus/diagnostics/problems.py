@@ -154,7 +154,7 @@ def _of_code(status: SiteStatus) -> Iterator[Problem]:
             "pruning removes its pages."
         )
         if section.registered:  # here
-            if section.missing_since is None or section.missing_since > begun:
+            if (section.missing_since or begun) >= begun:
                 continue
             words = _("The code of a process that builds lacks this section.")
             remedy, name = restart, "build"

@@ -218,11 +218,9 @@ class SitemapReader(Reader[SitemapSource]):
 
     def key_space(self) -> KeySpace | None:
         rows = self._rows()
-        return (
-            KeySpace(rows.model, "pk", rows.db)
-            if querysets.pages_by_key(rows)
-            else None
-        )
+        if not querysets.pages_by_key(rows):
+            return None
+        return KeySpace(rows.model, "pk", rows.db)
 
     def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         rows = self._rows()
@@ -256,9 +254,8 @@ class SitemapReader(Reader[SitemapSource]):
         key = key_field(rows.model, "pk")
         if has_text(key, lambda: querysets.keys_of(rows, "pk").first()):
             return rows
-        return querysets.instances(
-            rows if rows.ordered else querysets.by_key(rows, "pk")
-        )
+        ordered = rows if rows.ordered else querysets.by_key(rows, "pk")
+        return querysets.instances(ordered)
 
     def _in_range(self, rows: QuerySet[Any], key_range: KeyRange) -> QuerySet[Any]:
         return querysets.in_range(rows, "pk", key_range)
