@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
+from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,6 +28,22 @@ SITE_KEYS = ("BASE_URL", "ENGINES", "LANGUAGE_ORIGINS", "NOTIFY", "ROBOTS")
 
 #: The name of the only site, where SITES is not set.
 DEFAULT_SITE = "default"
+
+_NUMBER = int | float | Decimal
+
+# The kinds of values, by the name or else the type of a field: the type of its values,
+# how they are told to people, and which of them work.
+_KINDS: dict[str, tuple[Any, str, Callable[[Any], bool]]] = {
+    "int": (int, "a whole number, 0 or more", lambda n: n >= 0),
+    "max_builders": (int, "a whole number, 1 or more", lambda n: n >= 1),
+    "lease_seconds": (int, "a whole number, 2 or more", lambda n: n >= 2),
+    "float": (_NUMBER, "a share, from 0 to 1", lambda n: 0 <= n <= 1),
+    "notify_retry_seconds": (_NUMBER, "a number above 0", lambda n: n > 0),
+    "bool": (bool, "True or False", lambda _: True),
+    "str": (str, "a string", lambda _: True),
+    "scheme": (str, "'http' or 'https'", ("http", "https").__contains__),
+    "engines": (Mapping, "a dict", lambda _: True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +70,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppSettings:
-    """The values of ``SITEMAPS_PLUS``, also wrong ones; its keys are in lower case."""
+    """The values of ``SITEMAPS_PLUS``, defaults for wrong types; keys in lower case."""
 
     base_url: str | None = None  # https://shop.example, or one with a path
     # A name to {"BASE_URL": ...} for each of several sites; or "contrib.sites".
@@ -97,6 +114,8 @@ class AppSettings:
     monitoring_token: str | None = field(default=None, repr=False)
     # Keys that do not exist; None if the setting is not a dict.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
+    # By name: that a value, which may be a secret one, cannot be right, and why.
+    wrong: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def lease(self) -> timedelta:
@@ -133,7 +152,7 @@ class AppSettings:
     @classmethod
     def keys(cls) -> list[str]:
         """Return the keys of the setting, in order."""
-        return [it.name.upper() for it in fields(cls) if it.name != "unknown"]
+        return [it.name.upper() for it in fields(cls)[:-2]]
 
 
 def until_settings_change(function: Callable[..., T]) -> Callable[..., T]:
@@ -182,7 +201,21 @@ def _settings_of(site: str) -> AppSettings:
     values: dict[str, Any] = {k.lower(): given[k] for k in known.intersection(given)}
     if site and isinstance(own := given["SITES"][site], Mapping):
         values |= {k.lower(): own[k] for k in SITE_KEYS if k in own}
-    return AppSettings(**values, unknown=tuple(k for k in given if k not in known))
+    wrong = dict[str, str]()
+    for item in [it for it in fields(AppSettings) if it.name in values]:
+        name, kind, value = item.name, str(item.type), values[item.name]
+        own = _KINDS.get(name) or _KINDS.get(kind.removesuffix(" | None"))
+        if own is None or (value is None and "None" in kind):
+            continue
+        type_, form, works = own
+        fits = isinstance(value, type_) and isinstance(value, bool) <= (type_ is bool)
+        if not (fits and works(value)):
+            wrong[name] = f"is {value!r}: it must be {form}."
+            # A wrong origin or storage fails where it is used: no other is meant.
+            if not fits and (kind, item.default) != ("str | None", None):
+                del values[name]
+    unknown = tuple(k for k in given if k not in known)
+    return AppSettings(**values, unknown=unknown, wrong=wrong)
 
 
 def is_test_run() -> bool:

@@ -213,7 +213,7 @@ def notifies_engines() -> bool:
 def silence_reason() -> str:
     """Return why engines are not notified of changes of the site; "" if they are."""
     configured = get_settings()
-    if not configured.engines:
+    if not configured.engines and "engines" not in configured.wrong:
         return _("%s is empty") % setting_name("ENGINES")
     if configured.notify is not None:
         name = setting_name("NOTIFY")

@@ -201,8 +201,7 @@ class CeleryExecutor(Executor):
             limits.append(task.soft_time_limit or conf.task_soft_time_limit)
         numbers = [it for it in limits if it and isinstance(it, int | float)]
         least = min(numbers, default=math.inf)
-        seconds: object = get_settings().task_seconds  # another check names its type
-        if isinstance(seconds, int) and least <= seconds:
+        if least <= (seconds := get_settings().task_seconds):
             yield (
                 f"Celery ends tasks after {least:g} s, and one that builds leaves "
                 f"after {seconds} s, TASK_SECONDS.",

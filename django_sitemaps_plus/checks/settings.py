@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from decimal import Decimal
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -47,9 +46,6 @@ from .examining import (
     unexamined,
     warning,
 )
-
-#: The least values that work, where that is not 0.
-_LEAST = {"max_builders": 1, "lease_seconds": 2}
 
 _SITES = f"{SETTING}['SITES']"
 _OF_CONTRIB = "contrib.sites"
@@ -103,11 +99,10 @@ def _values() -> Faults:
         hint = suggest(str(key).upper(), known, f"Keys: {', '.join(known)}.")
         yield error(1, f"{SETTING} has an unknown key {key!r}.", hint)
 
-    # No message may quote secrets.
+    # Other checks report values that may have secrets.
     for item in [it for it in dataclasses.fields(AppSettings) if it.repr]:
-        value = getattr(configured, item.name)
-        if problem := _problem(item.name, str(item.type), value):
-            message = f"{SETTING}[{item.name.upper()!r}] is {value!r}: {problem}."
+        if words := configured.wrong.get(item.name):
+            message = f"{conf.setting_name(item.name.upper())} {words}"
             yield error(2, message, f"The default is {item.default!r}.")
     try:
         if isinstance(configured.base_url, str):
@@ -148,30 +143,6 @@ def _unusable_token() -> CheckMessage:
     message = f"{SETTING}['MONITORING_TOKEN'] is not a secret that can be used."
     hint = "Use at least 16 letters and digits, such as secrets.token_urlsafe()."
     return error(63, message, hint)
-
-
-def _problem(name: str, kind: str, value: Any) -> str:
-    """Return what is wrong with a value, or ""."""
-    is_bool = isinstance(value, bool)
-    is_number = isinstance(value, int | float | Decimal) and not is_bool
-    is_right, form = True, ""
-    match kind.removesuffix(" | None"), name:
-        case "int", _:
-            least = _LEAST.get(name, 0)
-            is_right = is_number and isinstance(value, int) and value >= least
-            form = f"a whole number, {least} or more"
-        case "bool", _:
-            is_right, form = is_bool, "True or False"
-        case _, "notify_retry_seconds":
-            is_right, form = is_number and value > 0, "a number above 0"
-        case "float", _:
-            is_right, form = is_number and 0 <= value <= 1, "a share, from 0 to 1"
-        case _, "scheme" if isinstance(value, str):
-            is_right, form = value in ("http", "https"), "'http' or 'https'"
-        case "str", _:
-            is_right, form = isinstance(value, str), "a string"
-    is_right = is_right or (value is None and "None" in kind)
-    return "" if is_right else f"it must be {form}"
 
 
 def check_token(**kwargs: Any) -> list[CheckMessage]:

@@ -98,14 +98,14 @@ def _configured() -> Mapping[Any, ConfiguredEngine]:
 
 @conf.until_settings_change
 def _engines_of(site: str) -> Mapping[Any, ConfiguredEngine]:
-    configured: Any = conf.get_settings().engines
-    if not isinstance(configured, Mapping):
+    configured = conf.get_settings()
+    if "engines" in configured.wrong:
         form = f"{{'indexnow': {{'BACKEND': '{__package__}.IndexNow', 'OPTIONS': "
         form += "{'key': ...}}}"
         fault = f"{conf.setting_name('ENGINES')} is not a dict. Write it as {form}."
         return {"": EngineFault(fault)}
     engines = dict[Any, ConfiguredEngine]()
-    for name, given in configured.items():
+    for name, given in configured.engines.items():
         try:
             engines[name] = _made(name, given)
         except EngineFault as error:

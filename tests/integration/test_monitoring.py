@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -66,6 +68,24 @@ def health(client: Client, query: str = "") -> tuple[int, dict[str, Any]]:
     answer = client.get(f"{HEALTH}{query}", headers=BEARER)
     assert answer.headers["Content-Type"] == "application/json"
     return answer.status_code, answer.json()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("LEASE_SECONDS", "60"),
+        ("CLIENT_CACHE_SECONDS", None),
+        ("PRUNE_SECONDS", "x"),
+        ("CACHE", ["default"]),
+        ("ENGINES", 5),
+    ],
+)
+def test_a_setting_of_a_wrong_type_ends_nothing(admin_client, configure, key, value):
+    """A server such as gunicorn runs no check that would name it."""
+    configure(**{key: value})
+    for path in (*PATHS, "/admin/sitemaps_plus/dashboard/", "/sitemap.xml"):
+        assert admin_client.get(path).status_code == 200
+    call_command("sitemap_status", stdout=StringIO())
 
 
 class TestAccess:

@@ -538,7 +538,7 @@ class TestExecutors:
             ({"task_time_limit": 60}, 60, ["W010"]),
             ({"task_soft_time_limit": 60}, 60, ["W010"]),
             ({"task_soft_time_limit": 60}, 50, []),
-            ({"task_time_limit": 60}, "300", ["E002"]),
+            ({"task_time_limit": 60}, "300", ["E002", "W010"]),  # by default 60
             (
                 {"task_annotations": {TASK.format("build_pages"): {"time_limit": 30}}},
                 60,

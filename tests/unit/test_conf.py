@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 from unittest.mock import Mock
 
@@ -61,6 +62,51 @@ class TestGetSettings:
         """A check says so; until then the defaults hold."""
         settings.SITEMAPS_PLUS = value
         assert get_settings() == AppSettings(unknown=None)
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("LEASE_SECONDS", "60"),
+            ("CLIENT_CACHE_SECONDS", None),
+            ("LIVE_CACHE_SECONDS", Decimal("1.5")),
+            ("MAX_BUILDERS", True),
+            ("SHRINK_GUARD", "half"),
+            ("NOTIFY_RETRY_SECONDS", None),
+            ("PUBLIC_PLAIN", "no"),
+            ("NOTIFY", "no"),
+            ("CACHE", ["default"]),
+            ("EXECUTOR", 5),
+            ("STYLESHEET", 5),
+            ("ENGINES", "IndexNow"),
+        ],
+    )
+    def test_the_default_stands_in_for_a_value_of_a_wrong_kind(
+        self, settings, key, value
+    ):
+        """A check still quotes the value."""
+        settings.SITEMAPS_PLUS = {key: value}
+        name, found = key.lower(), get_settings()
+        assert getattr(found, name) == getattr(AppSettings(), name)
+        [(wrong, words)] = found.wrong.items()
+        assert wrong == name
+        assert words.startswith(f"is {value!r}: it must be ")
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("LEASE_SECONDS", 1),
+            ("PLAN_SECONDS", -1),
+            ("SHRINK_GUARD", 50),
+            ("SCHEME", "ftp"),
+            ("BASE_URL", 5),
+            ("STORAGE", 5),
+        ],
+    )
+    def test_other_values_that_cannot_be_right_are_used(self, settings, key, value):
+        """No other origin or storage may be used than the one that was meant."""
+        settings.SITEMAPS_PLUS = {key: value}
+        assert getattr(get_settings(), key.lower()) == value
+        assert [*get_settings().wrong] == [key.lower()]
 
     def test_it_is_read_once_until_tests_override_it(self):
         before = get_settings()
