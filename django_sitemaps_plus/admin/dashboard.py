@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db import Error
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
@@ -47,7 +48,15 @@ class DashboardAdmin(_Admin):
             if not self.has_view_permission(request):
                 raise PermissionDenied
             call: Any = import_string(f"{__package__}.{view}")
-            response: HttpResponseBase = call(request, self.admin_site, **kwargs)
+            try:
+                response: HttpResponseBase = call(request, self.admin_site, **kwargs)
+            except Error:  # which may name hosts and users
+                if request.method == "POST":  # a change is not to be half done
+                    raise
+                from .pages import show as framed
+
+                response = framed(request, self.admin_site, "changelist", "unread.html")
+                response.status_code = 503
             return response
 
         urls = []

@@ -31,6 +31,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.sites import get_site
 from tests.integration.admin.desk import ObjectAdmin
 from tests.integration.diagnostics.rows import ENGINE, deliver, know
+from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Label, Product
 
@@ -352,3 +353,16 @@ def test_two_sites_are_told_apart(shown, configure, sections):
     assert "--site b" in texts(shown().cssselect("article code"))[1]
     configure(BASE_URL=None, SITES=None)
     assert "BASE_URL" in texts(shown().cssselect(".errornote"))[0]
+
+
+@pytest.mark.parametrize(
+    "path", ["", "running/", "section/?section=products", "problems/", "submissions/"]
+)
+def test_missing_tables_are_told_on_a_page(admin_client, sections, path):
+    """Its other queries work, so the admin is not down."""
+    sections.register("products", limited(10))
+    with fail_queries(lambda sql: "sitemaps_plus_" in sql):
+        answer = admin_client.get(f"/desk/sitemaps_plus/dashboard/{path}")
+    assert answer.status_code == 503
+    assert b"Run manage.py migrate" in answer.content
+    assert b"the server closed" not in answer.content
