@@ -207,7 +207,8 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 
 
 def _answering(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
-    if found := verdicts.worst(problems, "origin_", "index_unavailable", "index_empty"):
+    ids = ("origin_", "index_unavailable", "index_empty", "index_disallowed")
+    if found := verdicts.worst(problems, *ids):
         return found
     if not (answer := status.answer) or not answer.url:  # no URL of ours
         words = _("Django was not asked for the sitemap yet")

@@ -30,6 +30,7 @@ from django_sitemaps_plus.building.settle import mark_damaged
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.core.gzip import inflate
+from django_sitemaps_plus.core.robots import parse_robots
 from django_sitemaps_plus.core.xml import printable
 from django_sitemaps_plus.models import INDEX, Section
 from django_sitemaps_plus.models.base import contained
@@ -83,6 +84,7 @@ class Answer:
     is_ours: bool = False  # whether a view of ours answered
     is_sitemap: bool = False
     is_named: bool | None = None  # whether robots.txt names it; None: nobody knows
+    is_disallowed: bool = False  # by robots.txt
     #: The number of a page that fails, why and since when, by the name of a section.
     faults: dict[str, tuple[int, str, str]] = field(default_factory=dict)
 
@@ -121,7 +123,7 @@ class Answer:
         return self.status == 404 and self.is_ours
 
     def in_words(self, site: Site) -> tuple[str, str]:
-        """Return what it is, which no sitemap is, and what to do about it."""
+        """Return what keeps crawlers from it, and what to do about it."""
         message = _("Django answers %(status)s for %(url)s.")
         remedy = _("Fix the error; the log says more.")
         if not self.status:
@@ -131,6 +133,10 @@ class Answer:
                 "Django answers %(status)s for %(url)s, since nothing is listed."
             )
             remedy = _("See that sections are registered, and that they have rows.")
+        elif self.is_well:
+            message = _("robots.txt disallows %(url)s, so crawlers do not read it.")
+            remedy = _("Add 'Allow: %s' to its rules.")
+            remedy %= urlsplit(self.url).path.removesuffix(".xml")
         elif self.status == 400:
             remedy = _("Add '%s' to ALLOWED_HOSTS.") % urlsplit(self.url).hostname
         elif self.leads_to:
@@ -145,7 +151,7 @@ class Answer:
             )
         elif self.status in (200, 404):
             remedy = _("Put %s first in ROOT_URLCONF.") % INCLUDED
-        if self.status == 200:
+        if self.status == 200 and not self.is_well:
             message = _("Django answers for %(url)s, but with no sitemap.")
         shown = {"url": self.url, "status": self.status}
         return f"{message % shown} {shortened(self.said)}".rstrip(), remedy
@@ -283,7 +289,7 @@ def _looks_at(site: Site) -> Iterator[Answer]:
     answer, urls = _look(site)
     yield answer
     if answer.status and site.script_prefix == "/":
-        yield (answer := replace(answer, is_named=_is_named(answer.url, site)))
+        yield (answer := replace(answer, **_of_robots(answer.url, site)))
     if answer.is_ours:
         yield replace(answer, faults=_faults(urls, site))
 
@@ -326,8 +332,8 @@ def _read(response: Any) -> tuple[int, bytes, bool]:
     return len(content), text, b"<sitemapindex" in head or b"<urlset" in head
 
 
-def _is_named(url: str, site: Site) -> bool | None:
-    """Return whether the robots.txt of Django names the sitemap.
+def _of_robots(url: str, site: Site) -> dict[str, Any]:
+    """Return whether the robots.txt of Django names the sitemap, and disallows it.
 
     A web server may have one of its own where Django has none.
     """
@@ -335,9 +341,11 @@ def _is_named(url: str, site: Site) -> bool | None:
         response = ask(f"{site.origin}/robots.txt", site)
         if response.status_code == 200 or response.status_code >= 500:
             line = rf"^\s*sitemap:\s*{re.escape(url)}\s*$"
-            text = response.getvalue().decode(errors="replace")
-            return re.search(line, text, re.IGNORECASE | re.MULTILINE) is not None
-    return None
+            text = response.getvalue().decode("utf-8-sig", "replace")
+            is_named = re.search(line, text, re.IGNORECASE | re.MULTILINE) is not None
+            is_allowed = parse_robots(text, "googlebot").allows(urlsplit(url).path)
+            return {"is_named": is_named, "is_disallowed": not is_allowed}
+    return {}
 
 
 def _faults(urls: list[str], site: Site) -> dict[str, tuple[int, str, str]]:

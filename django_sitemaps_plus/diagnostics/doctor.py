@@ -306,13 +306,14 @@ def _index(site: Site) -> Findings:
     text = f"{answer.url or 'the index'} answers {answer.status or 'nothing'}"
     if answer.status and not answer.is_ours:
         text += ", from another view"
-    text += f": {answer.said}" if answer.said else ""
+    words = answer.said or ("robots.txt disallows it" if answer.is_disallowed else "")
+    text += f": {words}" if words else ""
     problems = problems_of(SiteStatus(site=site, answer=answer))
     remedy = problems[0].remedy if problems else _INCLUDE
     if answer.url and not 0 < answer.status < 500:
         remedy = "Mend what is above; the log says more."
     ok = None if answer.is_empty else answer.is_well and answer.is_ours
-    yield Finding("index", ok, text, remedy)
+    yield Finding("index", None if ok and answer.is_disallowed else ok, text, remedy)
 
 
 def _robots(site: Site) -> Findings:

@@ -97,6 +97,7 @@ def _of_workers(status: SiteStatus) -> Iterator[Problem]:
 
 
 def _of_index(status: SiteStatus) -> Iterator[Problem]:
+    answer = status.answer if status.is_known else None
     if status.stored_origin:
         origins = {"stored": status.stored_origin, "own": status.site.origin}
         yield Problem(
@@ -112,11 +113,12 @@ def _of_index(status: SiteStatus) -> Iterator[Problem]:
             command=command_for("build_sitemaps", status.site, "--move-origin"),
             since=status.answer.unwell_since if status.answer else None,
         )
-    elif (answer := status.answer) and status.is_known and not answer.is_well:
+    elif answer and (answer.is_disallowed or not answer.is_well):
         message, remedy = answer.in_words(status.site)
+        failed = "index_empty" if answer.is_empty else "index_unavailable"
         yield Problem(
-            id="index_empty" if answer.is_empty else "index_unavailable",
-            level="warning" if answer.is_empty else "error",
+            id="index_disallowed" if answer.is_well else failed,
+            level="warning" if answer.is_well or answer.is_empty else "error",
             subject=_("Sitemap index"),
             message=message,
             remedy=remedy,

@@ -230,6 +230,32 @@ class TestLooks:
         assert {it.name: it.state for it in steps}["robots.txt"] == state
 
     @pytest.mark.parametrize(
+        ("rule", "is_disallowed"),
+        [
+            ("\ufeffUser-agent: *\nDisallow: /", True),
+            ("User-agent: *\nDisallow: /sitemap.xml", True),
+            ("User-agent: *\nAllow: /sitemap\nDisallow: /", False),
+            ("User-agent: other\nDisallow: /", False),
+        ],
+    )
+    def test_a_robots_txt_that_disallows_it_is_a_warning(
+        self, settings, monkeypatch, rule, is_disallowed
+    ):
+        """A view or a template of the project, which no check reads."""
+        own = path("robots.txt", lambda request: HttpResponse(rule))
+        usual = path("", include(settings.ROOT_URLCONF))
+        monkeypatch.setattr(f"{__name__}.urlpatterns", [own, usual])
+        settings.ROOT_URLCONF = __name__
+        assert look().is_well
+        found = problems_of(status())
+        told = [("index_disallowed", "warning")] * is_disallowed
+        assert [(it.id, it.level) for it in found] == told
+        for problem in found:
+            assert "disallows https://example.com/sitemap.xml," in problem.message
+            assert problem.remedy == "Add 'Allow: /sitemap' to its rules."
+        assert health() == (200, "ok")
+
+    @pytest.mark.parametrize(
         ("answer", "said", "remedy"),
         [
             (lambda _: HttpResponse("<html>"), "with no sitemap", "Put path("),

@@ -150,6 +150,8 @@ CAUGHT = {"ROOT_URLCONF": urlconf(re_path("", lambda request: HttpResponse("ok")
         (CAUGHT, "index", False, "answers 200, from another view"),
         (CAUGHT, "robots.txt", False, "does not name"),
         (CAUGHT, "key file of indexnow", False, "answers 200, without key"),
+        ({"ROBOTS": HIDDEN}, "index", None, "disallows it"),
+        ({"ROBOTS": HIDDEN}, "index", None, "Allow: /sitemap"),
         ({"ALLOWED_HOSTS": []}, "index", False, "Add 'shop.dev' to ALLOWED_HOSTS."),
         ({"ALLOWED_HOSTS": [], "DEBUG": True}, "index", True, ""),
         (REDIRECTED, "index", True, ""),
