@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.sites import django_site, sample_site
 
@@ -43,8 +44,8 @@ class Fields:
         for name in ("changefreq", "priority", *methods):
             if hasattr(sitemap, name):
                 fields[name] = partial(sitemap._get, name)
-        if sitemap.i18n and sitemap.alternates and "alternates" not in methods:
-            languages = _Languages(sitemap, origin)
+        if sitemap.i18n and sitemap.alternates:
+            languages = _Languages(sitemap, origin, fields.get("alternates"))
             fields |= {"location": languages.path, "alternates": languages.alternates}
         if title is not None:  # then nothing else is shown
             fields = {"location": fields["location"], "title": title}
@@ -79,8 +80,8 @@ def methods_of(sitemap: Any) -> list[str]:
 class _Languages:
     """Asks for the path of an item in each language once, for the rows of all."""
 
-    def __init__(self, sitemap: Any, origin: str) -> None:
-        self._sitemap, self._origin = sitemap, origin
+    def __init__(self, sitemap: Any, origin: str, own: Any) -> None:
+        self._sitemap, self._origin, self._own = sitemap, origin, own
         self._item: Any = self
         self._paths: dict[str, Any] = {}
         self._alternates: list[tuple[str, str]] | None = None
@@ -96,8 +97,16 @@ class _Languages:
             self._paths[language] = attempt(location, language)
         return self._paths[language]
 
-    def alternates(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
-        """Return each language of a row's item with its URL."""
+    def alternates(self, row: tuple[Any, str]) -> list[Any]:
+        """Return each language of a row's item with its URL.
+
+        An own method may give them; what else it gives is for the user's own template.
+        """
+        if self._own:
+            given = self._own(row) or ()
+            listed = [*given] if isinstance(given, Iterable) else [given]
+            if all(isinstance(it, Alternate | tuple | list) for it in listed):
+                return listed
         if self._alternates is not None:
             return self._alternates
         sitemap, default = self._sitemap, settings.LANGUAGE_CODE

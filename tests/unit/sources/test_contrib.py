@@ -10,7 +10,7 @@ import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.utils.translation import get_language
 
-from django_sitemaps_plus import News
+from django_sitemaps_plus import Alternate, News
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
@@ -166,6 +166,29 @@ class TestExtensions:
         shown = letters(i18n=True, languages=("de",), images=images)
         assert "https://shop.example/b.png" in read(shown)[0]
 
+    @pytest.mark.parametrize(
+        ("given", "listed"),
+        [
+            (lambda: {"lang_code": "fr", "location": "/fr/"}, "de en-us"),
+            (lambda: [{"lang_code": "fr", "location": "/fr/"}], "de en-us"),
+            (lambda: ({"lang_code": it} for it in ("fr",)), "de en-us"),
+            (lambda: True, "de en-us"),
+            (lambda: "fr", "de en-us"),
+            (lambda: iter([("fr", "https://shop.example/fr/")]), "fr"),
+            (lambda: [["fr", "https://shop.example/fr/"]], "fr"),
+            (lambda: [Alternate("fr", "https://shop.example/fr/")], "fr"),
+            (lambda: None, ""),
+        ],
+    )
+    def test_alternates_that_are_for_a_template_leave_those_of_contrib(
+        self, given, listed
+    ):
+        """For contrib, a method of this name is as good as True."""
+        shown = in_languages("de", "en-us", alternates=lambda self, item: given())
+        text, tally = read(shown)
+        assert re.findall('hreflang="(.*?)"', text) == listed.split() * 2
+        assert (tally.entries, tally.dropped) == (2, 0)
+
     def test_methods_of_the_user_that_take_no_item_are_left_alone(self):
         class Shown(Letters):
             def images(self):
@@ -207,8 +230,8 @@ def in_languages(*codes: str, items: Any = ("a",), **attributes: Any) -> type[Le
     def location(self, item):
         return f"/{get_language()}/{item}/"
 
-    own = {"location": location, "items": lambda self: items, **attributes}
-    return letters(i18n=True, alternates=True, languages=codes, **own)
+    own = {"location": location, "items": lambda self: items, "alternates": True}
+    return letters(i18n=True, languages=codes, **own | attributes)
 
 
 class TestLanguages:
