@@ -26,21 +26,22 @@ _T = TypeVar("_T")
 
 
 def check_changefreq(value: object) -> str:
-    """Return one of the seven words as it is."""
-    if not isinstance(value, str) or value not in CHANGEFREQS:
+    """Return one of the seven words, of which a value may be the text."""
+    word = value if isinstance(value, str) else str(value)
+    if word not in CHANGEFREQS:
         raise ValueError(f"changefreq {value!r} is not one of {', '.join(CHANGEFREQS)}")
     # A member of an enumeration is the word, and may print as its own name.
-    return str.__str__(value)
+    return str.__str__(word)
 
 
 def check_priority(value: object) -> float:
-    """Return a number, or the plain decimal text of one, from 0.0 to 1.0."""
+    """Return a number, or what has the plain decimal text of one, from 0.0 to 1.0."""
     number = math.nan
-    if isinstance(value, str):
-        number = float(value) if _NUMBER.fullmatch(value) else math.nan
-    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         with suppress(OverflowError):
             number = float(value)
+    elif _NUMBER.fullmatch(text := value if isinstance(value, str) else str(value)):
+        number = float(text)
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"priority {value!r} is not a number from 0.0 to 1.0")
     return abs(number)  # minus zero is zero

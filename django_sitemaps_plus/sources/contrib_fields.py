@@ -14,14 +14,13 @@ from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.db.models import Model, QuerySet
 from django.utils import timezone
-from django.utils.functional import Promise
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.sites import django_site, sample_site
 
-from .columns import Getter, attempt, called, selected
+from .columns import Failed, Getter, attempt, called, selected
 from .fields import NAMESPACE_OF
 
 
@@ -112,7 +111,8 @@ class _Languages:
         sitemap, default = self._sitemap, settings.LANGUAGE_CODE
         languages = sitemap.get_languages_for_item(row[0])
         located = {it: self.path(row, it) for it in languages}
-        paths = {k: str(v) for k, v in located.items() if isinstance(v, str | Promise)}
+        texts = {k: attempt(str, v) for k, v in located.items() if v is not None}
+        paths = {k: text for k, text in texts.items() if type(text) is not Failed}
         if sitemap.x_default and default in paths:
             paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
         self._alternates = [(code, self._origin + path) for code, path in paths.items()]

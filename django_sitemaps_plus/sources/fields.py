@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.functional import Promise
 from django.utils.translation import override
 
 from django_sitemaps_plus.core import documents
@@ -58,9 +57,7 @@ def location_column(
         location = path(value)
         if location is None:
             raise NoLocationError("it has no location")
-        # A location may be a lazy reverse() or a translated string.
-        if not isinstance(location, str | Promise):
-            raise TypeError(f"{location!r} is not a location; give a path or a URL")
+        # A location may be a lazy reverse(), or an object of a library for URLs.
         return escape(absolute_url(str(location), origin)).removeprefix(before)
 
     quote = location_quoting(origin)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -98,6 +99,7 @@ LOCATIONS = [
     _good(f"{ORIGIN}/absolute/", "/absolute/"),
     _good("HTTPS://EXAMPLE.COM/shouted/", "/shouted/"),
     _good(lazystr("/lazy/"), "/lazy/"),
+    _good(PurePosixPath("/path/of/parts"), "/path/of/parts"),
     *_lost("location", "/\ud800/", "/\udfff\udbff/", f"/{'x' * 3_000}/"),
     *_lost("location", f"/{'ü' * 400}/", "https://evil.example/"),
     *_lost("location", "https://example.com.evil.example/", "https://example.com:444/"),
@@ -130,6 +132,7 @@ LASTMODS = [
 CHANGEFREQS = [
     Case("changefreq", "weekly", "weekly"),
     Case("changefreq", Often.WEEKLY, "weekly"),
+    Case("changefreq", lazystr("weekly"), "weekly"),
     *_lost("changefreq", "sometimes", "Weekly", "", 7, ["weekly"], Weird()),
     *_lost("changefreq", AttributeError("no frequency")),
 ]
@@ -141,6 +144,7 @@ PRIORITIES = [
     Case("priority", 1e-7, "0.0"),
     Case("priority", Decimal("0.5"), "0.5"),
     Case("priority", "0.5", "0.5"),
+    Case("priority", lazystr("0.5"), "0.5"),
     *_lost("priority", float("nan"), float("inf"), Decimal("NaN"), Decimal("sNaN")),
     *_lost("priority", -0.1, 1.1, 10**400, "high", "nan", "", True, 0.5j),
     *_lost("priority", Weird(), ZeroDivisionError()),
@@ -222,7 +226,7 @@ def test_what_can_be_listed_is_listed_and_the_rest_counted_and_named(source, cap
     assert {record.section for record in records} == {"rendered"}
     assert {record.action for record in records} == {"row_skipped"}
     assert {record.levelno for record in records} == {logging.WARNING}
-    first = Product.objects.get(slug="product-00012")
+    first = Product.objects.get(slug="product-00013")
     assert tally.problems[0].startswith(f"Product {first.pk} left out: ValueError:")
     assert tally.problems[0] in records[0].getMessage()
     assert all(problem.isascii() for problem in tally.problems)

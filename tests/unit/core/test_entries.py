@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -100,6 +101,7 @@ class TestPriority:
         [
             *((0, "0.0"), (1, "1.0"), (0.85, "0.85"), (-0.0, "0.0"), ("0.5", "0.5")),
             *((Decimal("0.70"), "0.7"), (1 / 3, "0.3333"), (1e-9, "0.0")),
+            (Enum("Rank", {"FIRST": "0.5"}, type=str).FIRST, "0.5"),
         ],
     )
     def test_a_number_from_0_to_1_is_written_without_exponent(self, value, text):

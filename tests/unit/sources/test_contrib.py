@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -253,6 +254,16 @@ class TestLanguages:
         assert lines.count("\n") == 1_400
         for number, line in enumerate(lines.splitlines()):
             assert line.count(f"/{number // 2}/") == 3
+
+    def test_links_are_the_texts_of_paths_too(self):
+        """As contrib formats them; a library for URLs has its own class."""
+
+        def location(self, item):
+            return PurePosixPath("/", get_language(), item)
+
+        text, tally = read(in_languages("de", "fr", location=location))
+        assert re.findall('href="(.*?)"', text)[:2] == re.findall("<loc>(.*?)<", text)
+        assert (text.count("<xhtml:link"), tally.entries, tally.dropped) == (4, 2, 0)
 
     def test_each_language_of_an_item_is_asked_for_once(self):
         """contrib asks once for each pair of languages."""
