@@ -4,6 +4,9 @@ Run ``python -m tests.acceptance.third_party.django_sitemaps``, or the tests wit
 ``SOAK=1``. It fetches the source distribution of the Django that is installed, changes
 the import of the views in ``tests/sitemaps_tests/urls``, adds the app to the installed
 ones, and runs the tests. All of them are to pass; the exit code is that of Django.
+
+They have ``USE_TZ = False``, and contrib's index prints naive datetimes without their
+zone, which no W3C date may lack: what they expect there gets that of ``TIME_ZONE``.
 """
 
 from __future__ import annotations
@@ -40,6 +43,17 @@ CHANGES = {
         (
             "from django.contrib.sitemaps import views",
             "from django_sitemaps_plus.contrib import views",
+        ),
+    ],
+    "sitemaps_tests/test_generic.py": [
+        ("2013-03-13T10:00:00</lastmod>", "2013-03-13T10:00:00-05:00</lastmod>"),
+    ],
+    "sitemaps_tests/test_http.py": [
+        ("2013-03-13T10:00:00</lastmod>", "2013-03-13T10:00:00-05:00</lastmod>"),
+        ("2014-03-13T10:00:00</lastmod>", "2014-03-13T10:00:00-05:00</lastmod>"),
+        (
+            'index_response.headers["Last-Modified"], "Thu, 13 Mar 2014 10:00:00 GMT"',
+            'index_response.headers["Last-Modified"], "Thu, 13 Mar 2014 15:00:00 GMT"',
         ),
     ],
 }
