@@ -180,13 +180,8 @@ class SitemapReader(Reader[SitemapSource]):
         """The sitemap that this reader asks."""
         return self.source.make()
 
-    @property
-    def rows_per_page(self) -> int:
-        return max(1, self.source.limit // self._languages)
-
     @cached_property
-    def _languages(self) -> int:
-        """How many entries an item may have."""
+    def _languages(self) -> int:  # type: ignore[override]
         return max(1, len(self.sitemap._languages()) if self.sitemap.i18n else 1)
 
     @property

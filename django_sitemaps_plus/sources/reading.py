@@ -68,6 +68,8 @@ class Reader(Generic[S]):
     titles_in: str | None = None
     #: Whether the query says that a change of one row may concern other rows.
     rows_depend: bool = False
+    #: Entries that a row may have; they share a page, whatever its limit.
+    _languages: int = 1
     #: Fields that are read with the first keys; and both of all rows, if these are few.
     _beside_keys: Collection[str] = ()
     _few: list[Any] | None = None
@@ -88,7 +90,7 @@ class Reader(Generic[S]):
     @property
     def rows_per_page(self) -> int:
         """Rows that fill a page."""
-        return self.source.limit
+        return max(1, self.source.limit // self._languages)
 
     @property
     def planned_rows(self) -> int:
@@ -101,7 +103,8 @@ class Reader(Generic[S]):
     @cached_property
     def max_entries(self) -> int:
         """Entries above which a page is too full; growth up to it needs no new plan."""
-        return min(most_entries(self.source.limit), self.hard_limit)
+        most = max(most_entries(self.source.limit), self._languages)
+        return min(most, self.hard_limit)
 
     @property
     def hard_limit(self) -> int:
@@ -215,8 +218,8 @@ class _DeclaredReader(Reader[D]):
         return [NAMESPACE_OF[name] for name in NAMESPACE_OF if name in declared]
 
     @property
-    def rows_per_page(self) -> int:
-        return max(1, self.source.limit // max(1, len(languages_of(self.source))))
+    def _languages(self) -> int:  # type: ignore[override]
+        return max(1, len(languages_of(self.source)))
 
 
 class ViewReader(_DeclaredReader[ViewSource]):

@@ -110,6 +110,15 @@ def test_a_page_holds_as_many_entries_as_the_limit():
     assert len(set().union(*pages)) == 30
 
 
+@pytest.mark.parametrize("kind", [RouteSource, ProductSitemap])
+def test_a_row_fits_into_a_page_whatever_the_limit(kind, sections):
+    """Its languages would else be more than any page may have."""
+    sections.register("products", type("Small", (kind,), {"limit": 2}))
+    assert not build_and_relay().problems
+    pages = [Client().get(f"/sitemap-products-{number}.xml") for number in (1, 2, 3)]
+    assert [len(read_urlset(page.content)) for page in pages] == [3, 3, 3]
+
+
 @pytest.mark.parametrize("source", [RouteSource, MethodSource])
 def test_many_languages_are_rendered_in_small_chunks(source, settings):
     """Or the lines of 500 rows fill the memory."""
