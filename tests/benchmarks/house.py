@@ -26,7 +26,7 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 32_700,
+    "lines of the package": 32_750,
     "files": 201,
     "most files in a folder": 21,
     "lines of the longest file": 400,
@@ -43,9 +43,9 @@ LIMITS: dict[str, float] = {
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 414,
+    "functions that a build passes": 415,
     "files that a build passes": 68,
-    "lines of tests and support": 58_900,
+    "lines of tests and support": 59_150,
     "lines of programs of tests": 10_650,
 }
 
