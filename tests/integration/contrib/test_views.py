@@ -368,7 +368,7 @@ def test_a_view_of_the_project_gets_the_document_as_of_contrib(client, rf):
 
 @pytest.mark.parametrize("path", ["kept", "secured", "wrapped"])
 def test_a_condition_is_none_that_a_view_of_the_project_meets(path, client, settings):
-    """It would keep an empty document; Django's middleware knows what it answers."""
+    """A view that keeps the document would keep an empty one; middleware does not."""
     show(3)
     every = Client().get(f"/{path}.xml", headers={"If-None-Match": "*"})
     assert len(locs(every.content)) == 3
