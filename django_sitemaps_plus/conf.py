@@ -152,7 +152,8 @@ class AppSettings:
     @classmethod
     def keys(cls) -> list[str]:
         """Return the keys of the setting, in order."""
-        return [it.name.upper() for it in fields(cls)[:-2]]
+        own = ("unknown", "wrong")
+        return [it.name.upper() for it in fields(cls) if it.name not in own]
 
 
 def until_settings_change(function: Callable[..., T]) -> Callable[..., T]:
