@@ -231,7 +231,10 @@ class _Prune:
 
     def remove_deliveries(self) -> None:
         """Remove what was submitted, and engines that the settings no longer name."""
-        names = list(get_settings().engines)
+        configured = get_settings()
+        if "engines" in configured.wrong:
+            return  # no name is known, so each engine would count as removed
+        names = list(configured.engines)
         rows = Delivery.objects.filter(site=self.site.name)
         gone = rows.exclude(engine__in=names).filter(changed_at__lt=self.before)
         sent = rows.filter(engine__in=names, state=Delivery.State.SENT, is_feed=False)

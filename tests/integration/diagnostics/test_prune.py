@@ -420,6 +420,14 @@ def test_no_delivery_is_passed_over_twice(configure, monkeypatch):
     assert [int(found[1]) for found in begun if found] == [0, *keys[1:5:2], keys[4]]
 
 
+def test_engines_that_cannot_be_read_lose_no_delivery(configure):
+    configure(ENGINES=["indexnow"])
+    old = timezone.now() - DAYS
+    Delivery.objects.create(site="default", engine="indexnow", changed_at=old)
+    assert prune().deliveries == 0
+    assert Delivery.objects.exists()
+
+
 def test_files_of_killed_writers_go(products, media_root, monkeypatch):
     """When they are old; a writer may be at work on a younger one."""
     root = media_root / "sitemaps"
