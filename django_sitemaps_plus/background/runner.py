@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from django.db import connections, reset_queries
 from django.db.models import Count, IntegerField, Max, Value
@@ -18,6 +18,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Change, Page, Section, own_alias
+from django_sitemaps_plus.models.claims import LEASES_TOLD, keep
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
@@ -46,6 +47,8 @@ LEAST_SECONDS = 0.2
 
 #: Seconds between two tries after a failure, at first and at most.
 RETRY_SECONDS, MOST_RETRY_SECONDS = 1, 30
+
+T = TypeVar("T")
 
 # The newest change and the number of changes, by section.
 _Newest: TypeAlias = dict[str, tuple[int, int]]
@@ -78,6 +81,8 @@ class Runner:
         self._sections: tuple[int, ...] = ()
         #: Pages that could not be built, by section; the next sweep tries again.
         self._stuck: dict[str, int] = {}
+        self._moved_at = math.inf  # by the monotonic clock, while it is at work
+        self._pruning = Thread()
 
     def end(self) -> None:
         """Ask it to end with the page at hand; a handler of signals may do so."""
@@ -86,10 +91,13 @@ class Runner:
 
     def run(self) -> None:
         """Work until it is asked to end; a failure is told, and tried again."""
-        presence = Presence("run_sitemaps")
+        presence = Presence("run_sitemaps", self._moves)
         presence.start()
         while not self.is_ended:
-            self._step()
+            self._move()
+            with keep(self._move):
+                self._step()
+            self._moved_at = math.inf
             wait = min(
                 self._due["notify"] - time.monotonic(), get_settings().wake_seconds
             )
@@ -114,6 +122,14 @@ class Runner:
         self._try("prune", work.prune_sites, PRUNE_AGE)
         work.note_worker("run_sitemaps --once", has_ended=True)
 
+    def _move(self) -> None:
+        self._moved_at = time.monotonic()
+
+    def _moves(self) -> bool:
+        """Return whether it waits for work, or had a heartbeat lately."""
+        longest = LEASES_TOLD * get_settings().lease_seconds
+        return time.monotonic() - self._moved_at < longest
+
     def _step(self) -> None:
         """Build what has changed, notify, and do what can wait for a change."""
         reset_queries()  # which DEBUG keeps
@@ -137,10 +153,7 @@ class Runner:
             self._try("notify", self._notify, NOTIFY_SECONDS)
         if self._is_due("audit", AUDIT_SECONDS):
             self._try("audit", self._audit)
-        if self._is_due("listed", ASKED_SECONDS):
-            self._try("listed", self._begin_audits)
-        if self._is_due("prune", PRUNE_SECONDS):
-            self._try("prune", work.prune_sites, PRUNE_AGE)
+        self._begin_others()
 
     def _is_due(self, what: str, seconds: float) -> bool:
         """Return whether it is time, and set the next time."""
@@ -224,19 +237,29 @@ class Runner:
         wait = (moment - timezone.now()).total_seconds()
         self._due["notify"] = time.monotonic() + min(wait, SWEEP_SECONDS)
 
-    def _begin_audits(self) -> None:
-        """Audit what sites list, each in a thread of its own, so that no edit waits."""
+    def _begin_others(self) -> None:
+        """Begin jobs that may take long, and for which no edit waits."""
+        if self._is_due("listed", ASKED_SECONDS):
+            for site in self._try("listed", work.asked_audits) or ():
+                self._try("listed", self._begin, work.audit_listed, site)
+        if self._is_due("prune", PRUNE_SECONDS) and not self._pruning.is_alive():
+            begun = self._try("prune", self._begin, work.prune_sites, PRUNE_AGE)
+            self._pruning = begun or self._pruning
 
-        def audit(site: str) -> None:
+    def _begin(self, do: Callable[[T], object], argument: T) -> Thread:
+        """Do a job in a thread of its own."""
+
+        def job() -> None:
             try:
-                work.audit_listed(site)
+                do(argument)
             except work.FAILURES as error:
                 self._failed(in_one_line(error))
             finally:
                 connections.close_all()
 
-        for site in work.asked_audits():
-            Thread(target=audit, args=[site], daemon=True).start()
+        thread = Thread(target=job, daemon=True)
+        thread.start()
+        return thread
 
     def _audit(self) -> None:
         """Compare old pages until there is something better to do; then go on later."""

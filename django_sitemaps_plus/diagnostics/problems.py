@@ -90,7 +90,7 @@ def _of_workers(status: SiteStatus) -> Iterator[Problem]:
             id="worker_gone",
             subject=worker.kind,
             message=gone % shown,
-            remedy=_("Start one again; see in its log why it ended."),
+            remedy=_("It ended or hangs: see in its log why. Then start one again."),
             command=COMMANDS.get(worker.kind, f"manage.py {worker.kind}"),
             since=worker.seen_at,
         )

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django_sitemaps_plus.conf import Site, in_force
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
 from django_sitemaps_plus.models import INDEX, Delivery, Page
-from django_sitemaps_plus.models.claims import is_parked
+from django_sitemaps_plus.models.claims import has_failed, is_parked
 from django_sitemaps_plus.section import UNREAD
 from django_sitemaps_plus.sources.lines import NOTES, LeftOut
 
@@ -297,8 +297,8 @@ def named(problems: Iterable[Any]) -> Iterator[LeftOut]:
 
 def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
     """Return the pages that could not be built, those first that were tried most."""
-    has_failed = is_parked() | ~Q(error="")
-    pages = Page.objects.dirty().filter(has_failed, section__site=site.name)
+    pages = Page.objects.dirty().filter(is_parked() | has_failed())
+    pages = pages.filter(section__site=site.name)
     pages = pages.exclude(section__name=INDEX)
     pages = pages.order_by("-attempts", "section_id", "number")
     rows = pages.values_list(F("section__name"), "number", "attempts", "error")

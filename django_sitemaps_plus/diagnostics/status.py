@@ -27,7 +27,7 @@ from django_sitemaps_plus.models import (
     State,
     Worker,
 )
-from django_sitemaps_plus.models.claims import is_parked
+from django_sitemaps_plus.models.claims import has_failed, is_parked
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.pages import damaged_among, damaged_pages, noted_pages
 from django_sitemaps_plus.models.sections import TOTALS
@@ -146,7 +146,7 @@ def _section_rows(
     # Pages of the next plan count as well, which waits for them.
     planned = ~Q(work__state=State.RETIRED)
     parked = planned & is_parked("work__")
-    failed = planned & ~is_parked("work__") & ~Q(work__error="")
+    failed = planned & ~is_parked("work__") & has_failed("work__")
     held = active & Q(work__hold=Hold.HELD)
     claimed = planned & Q(work__claimed_at__gte=Now() - get_settings().lease)
     claimed &= ~Q(work__token="")

@@ -29,6 +29,9 @@ MAX_ATTEMPTS = 5
 #: Builders in a row that died of a page, after which it is tried once a day.
 MAX_DEATHS = 3
 
+#: Leases without a heartbeat after which people are told that a builder hangs or died.
+LEASES_TOLD = 10
+
 
 class State(models.TextChoices):
     """Which plan of its section a page belongs to."""
@@ -292,6 +295,16 @@ class PageClaimQuerySet(RowQuerySet[M]):
 def pause_seconds(failures: int, first: float, longest: float) -> float:
     """Return the pause after failures in a row: each is twice as long as the last."""
     return min(first * 2.0 ** min(max(failures, 1) - 1, 20), longest)
+
+
+def has_failed(prefix: str = "") -> Q:
+    """Return the condition on dirty pages that no builder could finish, by a path.
+
+    One that left no error hangs or died, and no other has taken its page over.
+    """
+    told = Now() - LEASES_TOLD * get_settings().lease
+    is_left = ~Q(**{f"{prefix}token": ""}) & Q(**{f"{prefix}claimed_at__lt": told})
+    return ~Q(**{f"{prefix}error": ""}) | is_left
 
 
 def is_parked(prefix: str = "") -> Q:

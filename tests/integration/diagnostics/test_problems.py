@@ -25,6 +25,7 @@ from django_sitemaps_plus import Entry, ModelSource, Source, site_urls
 from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.checks.settings import check_sites
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.diagnostics import doctor, requests
 from django_sitemaps_plus.diagnostics.answers import look
 from django_sitemaps_plus.diagnostics.audit import keep_findings
@@ -44,6 +45,7 @@ from django_sitemaps_plus.models import (
     Section,
     Worker,
 )
+from django_sitemaps_plus.models.claims import LEASES_TOLD
 from django_sitemaps_plus.models.sections import SectionQuerySet
 from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.notifications.outbox import want_urls
@@ -237,6 +239,18 @@ class TestOthers:
         assert group.items[1].words == "SourceError: odd"
         [index] = found("sections")
         assert (index.id, index.action) == ("index_failed", "")
+
+    def test_a_page_that_its_builder_left_is_one_of_them(self):
+        """Not while another may still take it over."""
+        old = timezone.now() - LEASES_TOLD * get_settings().lease
+        left = {"wanted": 2, "attempts": 1, "token": "gone"}
+        have_page(1, claimed_at=old + timedelta(seconds=30), **left)
+        assert found("pages") == []
+        have_page(2, claimed_at=old - timedelta(seconds=30), **left)
+        [group] = found("pages")
+        assert (group.id, group.count) == ("pages_failed", 1)
+        [page] = group.items
+        assert (page.name, "interrupted" in page.words) == ("page 2, 1 attempt", True)
 
     def test_what_needs_a_person_comes_in_one_list(self, sections, configure):
         """The index, then sections and engines; what is tried again does not.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import signal
+import time
 from datetime import timedelta
+from threading import Event
 from typing import Any
 from unittest.mock import Mock
 
@@ -25,6 +27,7 @@ from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.diagnostics.status import SiteStatus
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Change, Delivery, Page, Section, Worker
+from django_sitemaps_plus.models.claims import LEASES_TOLD, heartbeat
 from django_sitemaps_plus.models.workers import GONE
 from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.testing import RecordingEngine
@@ -139,6 +142,14 @@ class TestProcess:
             rename(0, "renamed")
             urls = f"/{worker.pid}/renamed/"
             wait_until(lambda: any(urls in it for it in published_urls()), "it builds")
+
+
+class FakeClock:
+    """A monotonic clock that can be put forward."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self.seconds, real = 0.0, time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: real() + self.seconds)
 
 
 class Told:
@@ -292,6 +303,49 @@ class TestFailures:
         with pytest.raises(MemoryError):
             told.runner.run()
         running.Presence().end.assert_not_called()
+
+    def test_one_that_hangs_is_not_there(self, told, monkeypatch, configure):
+        """Until it has a heartbeat; one that waits for work has none, and is there."""
+        configure(LEASE_SECONDS=2)
+        clock, is_there = FakeClock(monkeypatch), list[bool]()
+
+        def note() -> None:
+            [_kind, moves] = running.Presence.call_args.args
+            is_there.append(moves())
+
+        def hang() -> None:
+            note()
+            clock.seconds += LEASES_TOLD * 2
+            note()
+            heartbeat()
+            note()
+            told.runner.end()
+
+        monkeypatch.setattr(told.runner, "_step", hang)
+        told.runner.run()
+        clock.seconds += LEASES_TOLD * 2
+        note()
+        assert is_there == [True, False, True, True]
+
+    def test_no_edit_waits_for_a_prune(self, told, monkeypatch):
+        begun, ends = Event(), Event()
+
+        def prune(age: Any) -> None:
+            begun.set()
+            ends.wait(HANGS)
+
+        monkeypatch.setattr(running.work, "prune_sites", prune)
+        told.runner._due["prune"] = 0.0
+        try:
+            told.looks()
+            assert begun.wait(HANGS)
+            rename(0, "renamed")
+            assert told.looks() != []
+            assert unfinished() == []
+            assert told.runner._pruning.is_alive()
+        finally:
+            ends.set()
+            told.runner._pruning.join()
 
     def test_nothing_is_begun_once_it_is_to_end(self, told, monkeypatch):
         told.runner.end()
