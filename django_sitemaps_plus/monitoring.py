@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -12,8 +11,9 @@ from typing import Any, TypeGuard
 
 from django.core.exceptions import BadRequest, ImproperlyConfigured
 from django.db import Error
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import cache_control
 
 from django_sitemaps_plus.diagnostics.answers import look_now_and_then
 from django_sitemaps_plus.diagnostics.metrics import exposition
@@ -29,8 +29,6 @@ from .views.responses import read_only
 
 logger = logging.getLogger(__name__)
 
-_JSON = "application/json"
-
 _OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 # Older scrapers ask for this type: the same text.
 _PLAIN = "text/plain; version=0.0.4; charset=utf-8"
@@ -38,33 +36,26 @@ _PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 View = Callable[[HttpRequest], HttpResponse]
 
 
-class _Answer(HttpResponse):
-    """An answer that no cache keeps."""
-
-    def __init__(self, content: str, content_type: str, status: int = 200) -> None:
-        headers = {"Cache-Control": "no-store"}
-        super().__init__(content, content_type, status, headers=headers)
-        # Django would mail each 503 to ADMINS: as often as a monitor asks, for as long
-        # as one page is parked.
-        self._has_been_logged = status >= 500
-
-
 def _for_monitors(view: View) -> View:
     """Let those who have the token, or may see the dashboard, see a view.
 
-    Where the state cannot be read it answers 503.
+    No cache keeps an answer. Where the state cannot be read it is a 503.
     """
 
+    @cache_control(no_store=True)
     @wraps(view)
-    def call(request: HttpRequest) -> HttpResponse:
+    def call(request: HttpRequest) -> Any:
         try:
-            return _refusal(request) or view(request)
+            response: Any = _refusal(request) or view(request)
         except Error as error:
             # The error may name hosts and users, and the client may have no right yet.
             logger.error("%s", in_one_line(error), extra={"action": "state_unknown"})
-            return _unknown("The state is unknown: the database cannot be read.")
+            response = _unknown("The state is unknown: the database cannot be read.")
         except (SitemapsPlusError, ImproperlyConfigured) as error:
-            return _unknown(in_one_line(error))
+            response = _unknown(in_one_line(error))
+        # Django would mail each 503 to ADMINS, as often as a monitor asks.
+        response._has_been_logged = response.status_code >= 500
+        return response
 
     return read_only(call)
 
@@ -106,13 +97,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
     accept = request.META.get("HTTP_ACCEPT", "")
     is_old = "text/plain" in accept and "openmetrics" not in accept
     text = exposition(read_dashboard(get_sites(request)))
-    return _Answer(text, _PLAIN if is_old else _OPENMETRICS)
+    return HttpResponse(text, _PLAIN if is_old else _OPENMETRICS)
 
 
 def _problems(state: str, ids: Sequence[str], words: Sequence[str]) -> HttpResponse:
     content = {"status": state, "problems": words, "ids": ids}
-    text = json.dumps(content, ensure_ascii=False)
-    return _Answer(text, _JSON, 503 if state == "problem" else 200)
+    status, as_written = 503 if state == "problem" else 200, {"ensure_ascii": False}
+    return JsonResponse(content, status=status, json_dumps_params=as_written)
 
 
 def _unknown(words: str) -> HttpResponse:
@@ -125,14 +116,11 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
         return None
     header = request.headers.get("Authorization", "")
     user: Any = getattr(request, "user", None)
-    if user is None or not user.is_authenticated:
-        response = _Answer("", "text/plain", 403 if header else 401)
-        if not header:
-            response["WWW-Authenticate"] = "Bearer"
-        return response
-    is_staff = user.is_active and getattr(user, "is_staff", False)
+    if not header and not (user and user.is_authenticated):
+        return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
+    is_staff = user and user.is_active and getattr(user, "is_staff", False)
     is_allowed = is_staff and user.has_perm("sitemaps_plus.view_dashboard")
-    return None if is_allowed else _Answer("", "text/plain", 403)
+    return None if is_allowed else HttpResponse(status=403)
 
 
 def _has_token(request: HttpRequest) -> bool:

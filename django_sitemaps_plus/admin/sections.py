@@ -153,10 +153,11 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     elif first and found.pages[0].number != first:
         notes.append(_("There is no such page."))
 
+    is_empty = history["entries"][-1] is None
     trends = [
-        Trend(_("Entries"), history.entries),
-        Trend(_("Published pages"), history.pages),
-        Trend(_("Rows left out"), history.skipped),
+        Trend(_("Entries"), history["entries"]),
+        Trend(_("Published pages"), history["pages"]),
+        Trend(_("Rows left out"), history["skipped"]),
     ]
     yesterday = timezone.now() - timedelta(days=1)
     day = Counter([_CHANGES[it["kind"]] for it in changes if it["at"] > yesterday])
@@ -167,11 +168,11 @@ def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
         "day": day.items(),
         "is_day_cut": day.total() == KEPT_CHANGES,
         "form": form,
-        "rate": history.rate,
+        "rate": history["rate"][-1],
         "notes": notes,
         "found": found,
         "pages": pages,
-        "drawn": {} if found.is_live or history.is_empty else drawn(trends),
+        "drawn": {} if found.is_live or is_empty else drawn(trends),
         "changes": [
             (it, uri_to_iri(it["url"]), it["url"].startswith(WEB), _CHANGES[it["kind"]])
             for it in changes

@@ -292,57 +292,31 @@ def _searched(count: int, pages: Iterable[tuple[int, Entries | None]]) -> Search
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """The days of a section, the oldest first."""
-
-    days: list[date]
-    entries: list[float | None]  # after the last build by then; None before the first
-    pages: list[float | None]  # with entries, the same
-    skipped: list[float | None]  # rows left out, as entries
-    rate: float | None  # entries a second of one process, by the last build
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no build has recorded anything in these days."""
-        return self.entries[-1] is None
-
-
-def read_history(section: str, site: Site) -> History:
-    """Return the history of a section in the current time zone, by one query."""
-    days, kind = last_days(), Figure.Kind
-    unknown: list[float | None] = [None] * len(days)
+def read_history(section: str, site: Site) -> dict[str, list[float | None]]:
+    """Return what builds of a section came to by each of the last 30 days, by kind."""
     rows = Figure.objects.filter(name=section, kind__in=Figure.STATES)
-    of = _by_day(rows, site, days)
-    return History(
-        days=days,
-        entries=of.get((section, kind.ENTRIES), unknown),
-        pages=of.get((section, kind.PAGES), unknown),
-        skipped=of.get((section, kind.SKIPPED), unknown),
-        rate=of.get((section, kind.RATE), unknown)[-1],
-    )
+    known = {kind: values for (_name, kind), values in _by_day(rows, site).items()}
+    return {it: known.get(it, [None] * KEPT.days) for it in Figure.STATES}
 
 
 def read_trends(site: Site) -> dict[str, list[float | None]]:
-    """Return the entries of each section at the end of each of the last 30 days.
+    """Return the entries of each section by each of the last 30 days.
 
     By one query for what each build has recorded, at most every ten minutes.
     """
-    key, days = cache_key("trends", site), last_days()
+    key = cache_key("trends", site)
     trends: dict[str, list[float | None]] | None = recall(key, dict)
     if trends is None:
         rows = Figure.objects.filter(kind=Figure.Kind.ENTRIES)
-        of = _by_day(rows, site, days)
-        trends = {name: values for (name, _kind), values in of.items()}
+        trends = {name: values for (name, _kind), values in _by_day(rows, site).items()}
         remember(key, trends, TRENDS_SECONDS)
     return trends
 
 
 def read_audits(site: Site) -> list[float | None]:
     """Return the findings of the last audit by each of the last 30 days."""
-    key = INDEX, Figure.Kind.FINDINGS
-    rows = Figure.objects.filter(name=key[0], kind=key[1])
-    return _by_day(rows, site, last_days()).get(key, [])
+    rows = Figure.objects.filter(name=INDEX, kind=Figure.Kind.FINDINGS)
+    return next(iter(_by_day(rows, site).values()), [])
 
 
 def last_days() -> list[date]:
@@ -352,10 +326,10 @@ def last_days() -> list[date]:
 
 
 def _by_day(
-    rows: FigureQuerySet, site: Site, days: Sequence[date]
+    rows: FigureQuerySet, site: Site
 ) -> dict[tuple[str, str], list[float | None]]:
     """Return states of a site by name and kind: a value for each day, if known."""
-    found: dict[tuple[str, str], list[float | None]] = {}
+    found, days = dict[tuple[str, str], list[float | None]](), last_days()
     rows = rows.since(timezone.now() - KEPT).filter(site=site.name).order_by("hour")
     for name, kind, hour, value in rows.values_list("name", "kind", "hour", "value"):
         series = found.setdefault((name, kind), [None] * len(days))
