@@ -16,8 +16,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from django_sitemaps_plus.conf import Site, in_force, setting_name
-from django_sitemaps_plus.diagnostics import verdicts
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, in_force, setting_name
+from django_sitemaps_plus.diagnostics import doctor, verdicts
 from django_sitemaps_plus.diagnostics.problems import Problem, problems_of
 from django_sitemaps_plus.diagnostics.requests import has_workers
 from django_sitemaps_plus.diagnostics.section_pages import read_audits, read_trends
@@ -27,11 +27,9 @@ from django_sitemaps_plus.diagnostics.status import (
     SiteStatus,
     read_dashboard,
 )
-from django_sitemaps_plus.diagnostics.words import shortened
+from django_sitemaps_plus.diagnostics.words import age, shortened
 from django_sitemaps_plus.executors.base import get_executor, usable_executor
-from django_sitemaps_plus.models import Worker
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import age
 
 from .actions import allowed_actions
 from .pages import Viewer, known_sites, show
@@ -174,34 +172,16 @@ def first_steps(
 @require_safe
 def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Ask the workers, which takes some seconds, and show what they say."""
-    state, words = "ok", list[str]()
+    states: dict[bool | None, str] = {True: "ok", False: "error"}
     try:
-        executor = get_executor()
-        seen = [
-            (it, f"{it.kind} {_('last seen %(age)s') % {'age': age(it.seen_at)}}")
-            for it in Worker.objects.seen()
+        states[None] = "unknown" if get_executor().is_listening else "warning"
+        found = [
+            Verdict(_("Workers"), states[it.ok], f"{it.text} {it.remedy}".rstrip())
+            for it in doctor.workers(Site(DEFAULT_SITE, ""))
         ]
-        there = [said for it, said in seen if it.is_there]
-        ended = [said for it, said in seen if it.has_ended]
-        if gone := [said for it, said in seen if it.is_missed]:
-            state, words = "error", gone
-        elif not executor.is_listening:
-            none = _("No workers: commands alone build and notify.")
-            state, words = ("ok", there) if there else ("warning", [none, *ended])
-        elif (faults := executor.worker_faults()) is None:
-            none = _("Not known: these workers cannot be asked.")
-            state, words = ("ok", there) if there else ("unknown", [none, *ended])
-        elif words := [f"{fault} {remedy}" for fault, remedy in faults]:
-            state = "error"
-        else:
-            words = [_("Workers that answer: %s") % ", ".join(executor.workers())]
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
-        state = "error"
-        words = [
-            _("The broker, by which workers get their tasks, does not answer (%s)")
-            % type(error).__name__
-        ]
-    found = [Verdict(_("Workers"), state, " ".join(words))]
+        words = _("The broker, by which workers get their tasks, does not answer (%s)")
+        found = [Verdict(_("Workers"), "error", words % type(error).__name__)]
     context = {"verdicts": found, "subtitle": _("Workers")}
     return show(request, admin_site, "changelist", "workers.html", **context)
 

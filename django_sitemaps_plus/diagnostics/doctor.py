@@ -14,6 +14,8 @@ from django.conf import settings
 from django.core.checks import ERROR, run_checks
 from django.db import Error, connections
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from django_sitemaps_plus import cache, sites
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
@@ -38,7 +40,7 @@ from .asking import response_of
 from .first_rows import look_at
 from .problems import problems_of
 from .status import SiteStatus, read_dashboard, section_status
-from .words import age_of, span
+from .words import age, age_of, span
 
 #: Files of a site that are read.
 MAX_FILES = 100
@@ -224,28 +226,35 @@ def _cache(site: Site) -> Findings:
     yield Finding("cache", ok, text, remedy)
 
 
-def _workers(site: Site) -> Findings:
-    executor, workers = get_executor(), list[Worker]()
+def workers(site: Site) -> Findings:
+    """Yield whether workers are there, and answer; the dashboard shows it as well."""
+    executor, seen = get_executor(), list[Worker]()
     with suppress(Error), contained():  # another probe says why
-        workers = Worker.objects.seen()
-    gone = problems_of(SiteStatus(site=site, workers=workers))
+        seen = Worker.objects.seen()
+    status = SiteStatus(site=site, workers=seen)
+    gone = problems_of(status, language=translation.get_language())
     for it in gone:
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
-    ages = {it: f"{it} last seen {span(it.age.total_seconds())} ago" for it in workers}
-    if there := [ages[it] for it in workers if it.is_there]:
+    words = _("last seen %(age)s")
+    ages = {it: f"{it} {words % {'age': age(it.seen_at)}}" for it in seen}
+    ages = {it: said.replace("\xa0", " ") for it, said in ages.items()}
+    if there := [ages[it] for it in seen if it.is_there]:
         yield Finding("workers", True, "; ".join(there))
-    ended = "".join([f"; {ages[it]}" for it in workers if it.has_ended])
+    ended = [ages[it] for it in seen if it.has_ended]
     if not executor.is_listening:
         if not there and not gone:
-            yield Finding("workers", None, f"none; commands build and notify{ended}")
+            none = _("No workers: commands alone build and notify.")
+            yield Finding("workers", None, " ".join([none, *ended]))
         return
     for fault, remedy in executor.schedule_faults():
         yield Finding("schedule", None, fault, remedy)
-    if (faults := executor.worker_faults()) is None:
-        yield Finding("workers", None, f"EXECUTOR's cannot be asked{ended}", _SWEEP)
-    else:
+    if (faults := executor.worker_faults()) is not None:
+        answers = _("Workers that answer: %s") % ", ".join(executor.workers())
         found = [Finding("workers", False, *it) for it in faults]
-        yield from found or [Finding("workers", True, "the broker and a worker answer")]
+        yield from found or [Finding("workers", True, answers)]
+    elif not there:
+        unknown = _("Not known: these workers cannot be asked.")
+        yield Finding("workers", None, " ".join([unknown, *ended]), _SWEEP)
 
 
 def _builds(site: Site) -> Findings:
@@ -362,7 +371,7 @@ _PROBES: dict[str, tuple[Callable[[Site], Findings], str]] = {
     "index": (_index, _INCLUDE),
     "robots.txt": (_robots, _INCLUDE),
     "key files": (_key_files, _INCLUDE),
-    "workers": (_workers, "Start the broker, and compare CELERY_BROKER_URL."),
+    "workers": (workers, "Start the broker, and compare CELERY_BROKER_URL."),
     "builds": (_builds, _ROWS),
     "engines": (_engines, _ROWS),
     "online": (_online, _NETWORK),

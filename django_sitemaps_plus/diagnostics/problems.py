@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -150,11 +151,7 @@ def _of_code(status: SiteStatus) -> Iterator[Problem]:
     restart = _("Restart workers: some may have older code.")
     for section in status.sections:
         words, name = _("The code of the site no longer has this section."), "prune"
-        remedy = _(
-            "If that is a mistake, register it again. If it is gone for good, "
-            "there is nothing to do: after 24 hours it leaves the index, and "
-            "pruning removes its pages."
-        )
+        remedy = _("Register it again. If it is gone for good, pruning removes it.")
         if section.registered:  # here
             if (section.missing_since or begun) >= begun:
                 continue
@@ -191,10 +188,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 id="section_held",
                 subject=name,
                 message=_("It waits for your approval: %s") % words,
-                remedy=_(
-                    "Published pages stay. If rows are missing by mistake, restore "
-                    "them and build again. If they are really gone, let it pass."
-                ),
+                remedy=_("Restore rows that are missing by mistake, or let it pass."),
                 command=command_for("build_sitemaps", site, name, "--allow-shrink"),
                 action="release",
                 since=section.held_since,
@@ -212,10 +206,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 id="section_failed",
                 subject=name,
                 message=_("It could not be built: %s") % shortened(section.fault),
-                remedy=_(
-                    "Fix the error. Published pages stay, and the next build tries "
-                    "again."
-                ),
+                remedy=_("Fix the error: the next build tries again."),
                 command=command_for("build_sitemaps", site, name),
                 action="refresh",
                 since=section.fault_since,
@@ -239,10 +230,7 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
                 id="section_damaged",
                 subject=name,
                 message=_("Files that are missing or damaged: %s") % lost,
-                remedy=_(
-                    "Find out what deletes files. These pages are rendered on request "
-                    "until a build stores them again."
-                ),
+                remedy=_("Find out what deletes files; a build stores them again."),
                 command=command_for("build_sitemaps", site, name, *full),
                 action="refresh",
                 count=section.lost,
@@ -264,10 +252,7 @@ def _failing(section: SectionStatus, site: Site) -> Problem:
     return Problem(
         id="pages_parked" if section.parked else "pages_failed",
         message=" ".join(parts),
-        remedy=_(
-            "Published pages stay. Fix the errors. Each page is tried again "
-            "automatically within a day, or at once if you rebuild the section."
-        ),
+        remedy=_("Fix the errors. Each page is tried again within a day."),
         count=section.parked + section.failed,
         since=section.failed_since,
         **rebuilt(section.section, site),
@@ -298,10 +283,7 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
                 id="engine_rejected",
                 subject=engine.engine,
                 message=f"{words}. {shortened(engine.error)}",
-                remedy=_(
-                    "Fix what the engine says, then retry. A URL that changes is "
-                    "submitted again automatically."
-                ),
+                remedy=_("Fix what the engine says, then retry."),
                 command=command,
                 action="retry",
                 count=engine.dead,
@@ -311,15 +293,16 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
 
 def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
     published = [it.published_at for it in status.sections if it.published_at]
-    errors, unread, fewer = list[Item](), list[Item](), list[Item]()
+    found = defaultdict[str, list[Item]](list)
     moments, is_halved = list[datetime](), False  # since when of errors or of fewer
     for feed, said in engine.feedback.items():
         if not isinstance(said, dict):  # an engine of the project may report anything
             continue
         if number := errors_in(said):
-            errors.append(Item(name=feed, words=f"{number:,}"))
+            found["engine_feedback"].append(Item(name=feed, words=f"{number:,}"))
         if fall := fall_of(said):
-            fewer.append(Item(name=feed, words="{:.0%} → {:.0%}".format(*fall)))
+            item = Item(name=feed, words="{:.0%} → {:.0%}".format(*fall))
+            found["engine_indexed"].append(item)
             is_halved |= fall[1] < fall[0] / 2
         with suppress(KeyError, TypeError, ValueError):
             moments.append(parse_w3c(said[SINCE]))
@@ -327,31 +310,28 @@ def _of_feedback(engine: EngineStatus, status: SiteStatus) -> Iterator[Problem]:
             read_at = parse_w3c(said.get("lastDownloaded", ""))
             age = (datetime.now(UTC) - read_at).total_seconds()
             if age - age_of(max(published)) > UNREAD:
-                unread.append(Item(name=feed, words=f"{read_at:%Y-%m-%d}"))
-    less = _("It has indexed fewer URLs than before: %s")
-    late = _("It read last a week or more before the newest change: %s")
-    kinds = (
-        ("engine_feedback", True, errors, _("Errors that it reports: %s")),
-        ("engine_unread", False, unread, late),
-        ("engine_indexed", is_halved, fewer, less),
-    )
-    for id_, is_error, items, message in kinds:
-        if items:
-            listed = "; ".join([f"{it.name}: {it.words}" for it in items])
-            yield Problem(
-                id=id_,
-                level="error" if is_error else "warning",
-                subject=engine.engine,
-                message=message % shortened(listed),
-                remedy=_(
-                    "See what it says of these sitemaps, and correct that. It reads "
-                    "them again by itself."
-                ),
-                command=command_for("check_sitemaps", status.site, "--audit"),
-                since=max(published) if items is unread else min(moments, default=None),
-                count=len(items),
-                items=items,
-            )
+                item = Item(name=feed, words=f"{read_at:%Y-%m-%d}")
+                found["engine_unread"].append(item)
+    messages = {
+        "engine_feedback": _("Errors that it reports: %s"),
+        "engine_unread": _("It read last a week or more before the newest change: %s"),
+        "engine_indexed": _("It has indexed fewer URLs than before: %s"),
+    }
+    for id_, items in found.items():
+        is_mild = id_ == "engine_unread" or (id_ == "engine_indexed" and not is_halved)
+        since = max(published) if id_ == "engine_unread" else min(moments, default=None)
+        listed = "; ".join([f"{it.name}: {it.words}" for it in items])
+        yield Problem(
+            id=id_,
+            level="warning" if is_mild else "error",
+            subject=engine.engine,
+            message=messages[id_] % shortened(listed),
+            remedy=_("See what it says of these sitemaps, and correct that."),
+            command=command_for("check_sitemaps", status.site, "--audit"),
+            since=since,
+            count=len(items),
+            items=items,
+        )
 
 
 def _of_audit(status: SiteStatus) -> Iterator[Problem]:

@@ -67,25 +67,15 @@ _SKIPPED, _DROPPED, _REPEATED = "row_skipped", "value_dropped", "row_repeated"
 _WORDING = {
     _SKIPPED: (
         gettext_lazy("rows left out"),
-        gettext_lazy(
-            "Correct these rows: the next build lists what was saved. If they should "
-            "not be listed, have get_queryset() of the section leave them out; after a "
-            "change of its code, rebuild it."
-        ),
+        gettext_lazy("Correct these rows, or have get_queryset() leave them out."),
     ),
     _DROPPED: (
         gettext_lazy("entries without %s"),
-        gettext_lazy(
-            "They are listed without this value. Correct it: the next build lists what "
-            "was saved. After a change of its code, rebuild the section."
-        ),
+        gettext_lazy("Correct this value: they are listed without it."),
     ),
     _REPEATED: (
         gettext_lazy("rows that the query repeats"),
-        gettext_lazy(
-            "Each is listed once, so no URL is missing. Correct the query in the code "
-            "of the section, then rebuild it."
-        ),
+        gettext_lazy("Each is listed once. Correct the query of the section."),
     ),
 }
 
@@ -224,10 +214,7 @@ def left_out(
                 count=total - count,
                 message=f"{title}: {words % shown}",
                 level="warning",
-                remedy=_(
-                    "Each page names only the first that it leaves out. Once these are "
-                    "corrected, a build names the next."
-                ),
+                remedy=_("Correct those that are named: a build names the next."),
                 **rebuilt(it.section, site),
             )
 

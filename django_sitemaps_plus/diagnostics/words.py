@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 from django.utils.timesince import timesince
-from django.utils.translation import get_language_bidi
+from django.utils.translation import get_language_bidi, ngettext_lazy
+from django.utils.translation import gettext as _
+
+# Whole phrases, since "3 days" has another form in "3 days ago" in some languages.
+_AGO: dict[str, Any] = {
+    "year": ngettext_lazy("%(num)d year ago", "%(num)d years ago", "num"),
+    "month": ngettext_lazy("%(num)d month ago", "%(num)d months ago", "num"),
+    "week": ngettext_lazy("%(num)d week ago", "%(num)d weeks ago", "num"),
+    "day": ngettext_lazy("%(num)d day ago", "%(num)d days ago", "num"),
+    "hour": ngettext_lazy("%(num)d hour ago", "%(num)d hours ago", "num"),
+    "minute": ngettext_lazy("%(num)d minute ago", "%(num)d minutes ago", "num"),
+}
 
 #: Characters of what is said of one thing.
 MAX_WORDS = 500
@@ -37,3 +49,12 @@ def span(seconds: float) -> str:
 def age_of(moment: datetime) -> float:
     """Return how many seconds ago a moment was."""
     return (timezone.now() - moment).total_seconds()
+
+
+def age(moment: datetime | None) -> str:
+    """Return how long ago a moment was, in one unit; a dash for None."""
+    if moment is None:
+        return "\N{EN DASH}"
+    if timezone.now() - moment < timedelta(minutes=1):
+        return _("just now")
+    return timesince(moment, time_strings=_AGO, depth=1)

@@ -12,23 +12,14 @@ from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
+from django_sitemaps_plus.diagnostics.words import age
 from django_sitemaps_plus.notifications.dispatch import KEPT
 
 register = template.Library()
-
-# Whole phrases, since "3 days" has another form in "3 days ago" in some languages.
-_AGO: dict[str, Any] = {
-    "year": ngettext_lazy("%(num)d year ago", "%(num)d years ago", "num"),
-    "month": ngettext_lazy("%(num)d month ago", "%(num)d months ago", "num"),
-    "week": ngettext_lazy("%(num)d week ago", "%(num)d weeks ago", "num"),
-    "day": ngettext_lazy("%(num)d day ago", "%(num)d days ago", "num"),
-    "hour": ngettext_lazy("%(num)d hour ago", "%(num)d hours ago", "num"),
-    "minute": ngettext_lazy("%(num)d minute ago", "%(num)d minutes ago", "num"),
-}
+register.filter(age)
 
 #: Numbers that engines report, in the order in which they are shown.
 _REPORTED: dict[str, Any] = {
@@ -37,16 +28,6 @@ _REPORTED: dict[str, Any] = {
     "errors": lambda number: ngettext("%s error", "%s errors", number),
     "warnings": lambda number: ngettext("%s warning", "%s warnings", number),
 }
-
-
-@register.filter
-def age(moment: datetime | None) -> str:
-    """Return how long ago a moment was, in one unit; a dash for None."""
-    if moment is None:
-        return "\N{EN DASH}"
-    if timezone.now() - moment < timedelta(minutes=1):
-        return _("just now")
-    return timesince(moment, time_strings=_AGO, depth=1)
 
 
 @register.filter

@@ -248,7 +248,7 @@ def test_what_is_copied_says_all_of_a_problem(shown, shop):
     assert button.get("data-copy").splitlines() == [
         "section_failed",
         'products: It could not be built: it has "<b>"',
-        "Fix the error. Published pages stay, and the next build tries again.",
+        "Fix the error: the next build tries again.",
         "manage.py build_sitemaps products",
     ]
 

@@ -344,7 +344,7 @@ class TestWorkers:
     @pytest.mark.django_db(transaction=True)
     def test_one_that_takes_our_tasks_must_answer(self, celery, monkeypatch):
         def said() -> str:
-            told = doctor._workers(None)
+            told = doctor.workers(None)
             *seen, found = [it for it in told if it.name == "workers"]
             assert all(it.ok for it in seen)
             assert found.ok or found.remedy
@@ -357,10 +357,10 @@ class TestWorkers:
             assert said() == "Workers answer, and none knows renamed."
             monkeypatch.undo()
             with start_worker(celery, pool="solo"):
-                assert said() == "the broker and a worker answer"
+                assert said().startswith("Workers that answer: ")
                 assert len(get_executor().workers()) == 2
                 wait_until(Worker.objects.exists, "they are noted")
-                seen, *_ = doctor._workers(None)
+                seen, *_ = doctor.workers(None)
                 assert seen.text.startswith("celery last seen ")
 
     @pytest.mark.parametrize(
@@ -402,7 +402,7 @@ class TestWorkers:
         monkeypatch.setattr(tasks.CeleryExecutor, "worker_faults", lambda self: [])
         with messages_to(Broker("memory://")) as app:
             monkeypatch.setitem(app.conf, "beat_schedule", schedule)
-            found = [it for it in doctor._workers(None) if it.name == "schedule"]
+            found = [it for it in doctor.workers(None) if it.name == "schedule"]
         assert [it.ok for it in found] == [None] * len(said)
         for words, it in zip(said, found, strict=True):
             assert words in it.text

@@ -66,8 +66,8 @@ class TestWorkers:
         with keeping(ProductSource, *WORKER, ready="Starting worker"):
             rename(0, "renamed")
             wait_until_published("renamed")
-        [found] = doctor._workers(get_site())
-        assert "cannot be asked; tasks last seen" in found.text
+        [found] = doctor.workers(get_site())
+        assert "cannot be asked. tasks last seen" in found.text
 
     def test_one_that_is_killed_loses_nothing(self, sections, run):
         """Its task may stay for ever: the next one, or a sweep, builds its pages."""
@@ -140,7 +140,7 @@ def test_an_unknown_alias_is_named_with_those_that_exist(configure, monkeypatch)
 
 def test_the_doctor_does_not_say_well_of_workers_that_cannot_be_asked(publish):
     publish(ProductSource)
-    [found] = doctor._workers(get_site())
+    [found] = doctor.workers(get_site())
     assert found.ok is None
     assert "--once" in found.remedy
 
