@@ -35,66 +35,55 @@ class Metric:
     read: Callable[[Any], Any]  # a number, a time or things to count; None to leave out
 
 
-def _of(
-    kind: type[Status], **named: tuple[str, str | Callable[[Any], Any]]
-) -> list[Metric]:
-    metrics = []
-    for name, (words, read) in named.items():
-        value = attrgetter(read) if isinstance(read, str) else read
-        metrics.append(Metric(kind, f"{PREFIX}{name}", words, value))
-    return metrics
-
-
-METRICS = [
-    *_of(
-        SiteStatus,
-        site_ok=(
+#: Each metric by its name without the prefix: what it means, and how it is read.
+_READ: dict[type[Status], dict[str, tuple[str, str | Callable[[Any], Any]]]] = {
+    SiteStatus: {
+        "site_ok": (
             "Whether nothing is known that needs a person",
             lambda it: all(problem.level != "error" for problem in problems_of(it)),
         ),
-        site_known=("Whether it is known that Django answers, or not", "is_known"),
-        audit_findings=(
+        "site_known": ("Whether it is known that Django answers, or not", "is_known"),
+        "audit_findings": (
             "Findings of the last audit",
             lambda it: None if it.findings is None else sum(it.findings.values()),
         ),
-    ),
-    *_of(
-        SectionStatus,
-        entries=("URLs that are listed", "entries"),
-        pages=("Pages with entries", "pages"),
-        dirty_pages=("Pages to be built", "dirty"),
-        building_pages=("Pages that builders are at work on", "building"),
-        parked_pages=("Pages that failed often, and are tried again rarely", "parked"),
-        failed_pages=("Other dirty pages whose last build failed", "failed"),
-        section_held=("Whether the guard holds it", lambda it: bool(it.hold_reason)),
-        skipped_rows=("Rows that cannot be listed", "skipped"),
-        dropped_values=("Values left out of their entry", "dropped"),
-        waiting_changes=("Changes whose pages are not known yet", "changes"),
-        oldest_change_age_seconds=("Age of the oldest change to be built", "oldest"),
-        last_build_age_seconds=(
-            "Time since a build last looked for changes",
-            "last_build_at",
-        ),
-        plain_bytes=("Size of the pages before compression", "plain_size"),
-        gzip_bytes=("Size of the pages in storage", "gzip_size"),
-    ),
-    *_of(
-        EngineStatus,
-        waiting_deliveries=("URLs and feeds to be submitted", "waiting"),
-        resting_deliveries=("Those among them whose time has not come", "resting"),
-        rejected_deliveries=("URLs and feeds that the engine rejected", "dead"),
-        recently_accepted_deliveries=("Accepted in the last 24 hours", "accepted"),
-        recently_failed_deliveries=(
-            "To be submitted again after a failure in the last 24 hours",
-            "failed",
-        ),
-        oldest_delivery_age_seconds=(
-            "Age of the oldest change to be submitted",
-            "oldest",
-        ),
-        parked_hosts=("Hosts for which the engine is not notified", "parked"),
-        failing_hosts=("Hosts for which its last request failed", "failing"),
-    ),
+    },
+    SectionStatus: {
+        "entries": ("URLs that are listed", "entries"),
+        "pages": ("Pages with entries", "pages"),
+        "dirty_pages": ("Pages to be built", "dirty"),
+        "building_pages": ("Pages that builders are at work on", "building"),
+        "parked_pages": ("Pages that failed often, tried again rarely", "parked"),
+        "failed_pages": ("Other dirty pages whose last build failed", "failed"),
+        "section_held": ("Whether the guard holds it", lambda it: bool(it.hold_reason)),
+        "skipped_rows": ("Rows that cannot be listed", "skipped"),
+        "dropped_values": ("Values left out of their entry", "dropped"),
+        "waiting_changes": ("Changes whose pages are not known yet", "changes"),
+        "oldest_change_age_seconds": ("Age of the oldest change to be built", "oldest"),
+        "last_build_age_seconds": ("Time since the last build", "last_build_at"),
+        "plain_bytes": ("Size of the pages before compression", "plain_size"),
+        "gzip_bytes": ("Size of the pages in storage", "gzip_size"),
+    },
+    EngineStatus: {
+        "waiting_deliveries": ("URLs and feeds to be submitted", "waiting"),
+        "resting_deliveries": ("Those among them whose time has not come", "resting"),
+        "rejected_deliveries": ("URLs and feeds that the engine rejected", "dead"),
+        "recently_accepted_deliveries": ("Accepted in the last 24 hours", "accepted"),
+        "recently_failed_deliveries": ("Failed in the last 24 hours", "failed"),
+        "oldest_delivery_age_seconds": ("Age of the oldest change to submit", "oldest"),
+        "parked_hosts": ("Hosts for which the engine is not notified", "parked"),
+        "failing_hosts": ("Hosts for which its last request failed", "failing"),
+    },
+}
+METRICS = [
+    Metric(
+        of,
+        f"{PREFIX}{name}",
+        meaning,
+        attrgetter(read) if isinstance(read, str) else read,
+    )
+    for of, metrics in _READ.items()
+    for name, (meaning, read) in metrics.items()
 ]
 
 
