@@ -17,10 +17,11 @@ from django.urls import NoReverseMatch, Resolver404
 from django_sitemaps_plus import conf, site_urls, sites, views
 from django_sitemaps_plus.conf import get_settings, is_test_run, site_in_force
 from django_sitemaps_plus.core.suggestions import suggest
+from django_sitemaps_plus.diagnostics.configuration import settings_faults
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Takes
-from django_sitemaps_plus.notifications.configuration import broken_engines, get_engines
+from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.robots_txt import robots_records
 from django_sitemaps_plus.sources import (
@@ -298,9 +299,8 @@ def check_keys(**kwargs: Any) -> list[CheckMessage]:
 
 
 def _broken(*, is_lack: bool) -> list[CheckMessage]:
-    hint = f"Correct it in {conf.setting_name('ENGINES')}."
-    faults = [fault for fault in broken_engines() if fault.is_lack == is_lack]
-    return [error(25, str(fault), hint) for fault in faults]
+    faults = [it for it in settings_faults() if it.engine and it.is_lack == is_lack]
+    return [error(it.number, it.message, it.remedy) for it in faults]
 
 
 def _urls_are_submitted() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 from collections import Counter
@@ -27,6 +26,7 @@ from django_sitemaps_plus.conf import (
     is_test_run,
 )
 from django_sitemaps_plus.core.suggestions import suggest
+from django_sitemaps_plus.diagnostics.configuration import settings_faults
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.monitoring import is_token
@@ -89,21 +89,11 @@ def check_settings(**kwargs: Any) -> Faults:
 
 def _values() -> Faults:
     """Yield unknown keys, and values that cannot be right wherever it runs."""
-    configured, known = get_settings(), AppSettings.keys()
-    yield from _misnamed(known)
-    if configured.unknown is None:
-        value = getattr(settings, SETTING)
-        hint = f"Write {SETTING} = {{'BASE_URL': 'https://shop.example'}}."
-        yield error(2, f"{SETTING} is {value!r}, which is not a dict.", hint)
-    for key in configured.unknown or ():
-        hint = suggest(str(key).upper(), known, f"Keys: {', '.join(known)}.")
-        yield error(1, f"{SETTING} has an unknown key {key!r}.", hint)
-
-    # Other checks report values that may have secrets.
-    for item in [it for it in dataclasses.fields(AppSettings) if it.repr]:
-        if words := configured.wrong.get(item.name):
-            message = f"{conf.setting_name(item.name.upper())} {words}"
-            yield error(2, message, f"The default is {item.default!r}.")
+    configured = get_settings()
+    yield from _misnamed(AppSettings.keys())
+    for fault in settings_faults():
+        if not fault.engine and fault.number != 8:  # others report these
+            yield error(fault.number, fault.message, fault.remedy)
     try:
         if isinstance(configured.base_url, str):
             sites.parse_base_url(configured.base_url)
@@ -222,12 +212,9 @@ def _storage() -> Faults:
 
 def _cache() -> Faults:
     alias, executor = get_settings().cache, get_settings().executor
-    if alias not in settings.CACHES:
-        message = f"{SETTING}['CACHE'] is {alias!r}, which CACHES does not define."
-        yield error(6, message, f"Use one of these: {', '.join(settings.CACHES)}.")
-    elif settings.DEBUG or is_test_run() or executor == AppSettings().executor:
+    if settings.DEBUG or is_test_run() or executor == AppSettings().executor:
         return
-    elif not is_shared():
+    if not is_shared():
         message = f"The cache {alias!r} belongs to one process. Each process makes its "
         message += "own live plans, and does not know which files others found damaged."
         hint = "Use a cache that processes share: Redis, or Django's database cache."

@@ -77,10 +77,25 @@ def problems_of(
 
     A change or a build is late after ``max_age`` seconds.
     """
-    probes = (_of_workers, _of_index, _of_code, _of_sections, _of_engines, _of_audit)
+    probes = (
+        *(_of_settings, _of_workers, _of_index, _of_code),
+        *(_of_sections, _of_engines, _of_audit),
+    )
     with override(language):
         found = [problem for probe in probes for problem in probe(status)]
         return [*found, *_overdue(status, max_age)]
+
+
+def _of_settings(status: SiteStatus) -> Iterator[Problem]:
+    for fault in status.faults:
+        yield Problem(
+            id="engine_broken" if fault.engine else "settings_wrong",
+            level="warning" if fault.is_lack else "error",
+            subject=fault.engine or _("Settings"),
+            message=shortened(fault.message),
+            remedy=fault.remedy,
+            command="manage.py check --deploy",
+        )
 
 
 def _of_workers(status: SiteStatus) -> Iterator[Problem]:

@@ -52,6 +52,9 @@ Names: TypeAlias = Callable[
     [Collection[tuple[str, str]]], Mapping[tuple[str, str], Named]
 ]
 
+# First words of the ids of problems that stand beside those of sections.
+_OF_SECTIONS = ("settings", "origin", "index", "section")
+
 #: Stands for a row of no model.
 NOBODY: Named = ("", "", lambda: True)
 
@@ -123,7 +126,7 @@ def read_problems(status: SiteStatus, names: Names) -> SiteProblems:
             kinds[problem.id.partition("_")[0]].append(problem)
         sections = [it for it in status.sections if it.registered]
         audit = command_for("check_sitemaps", site, "--audit")
-        parts = [it for kind in ("origin", "index", "section") for it in kinds[kind]]
+        parts = [it for kind in _OF_SECTIONS for it in kinds[kind]]
         shown = {
             "workers": (_("Workers"), kinds["worker"]),
             "sections": (_("Sections and index"), parts),

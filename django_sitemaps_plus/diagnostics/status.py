@@ -39,6 +39,7 @@ from django_sitemaps_plus.sites import silence_reason
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
 from .answers import Answer, stored_answer
+from .configuration import SettingsFault, settings_faults
 
 #: Seconds after which a change or a build is late: cron may build once a day.
 LATE = 26 * 3_600
@@ -312,6 +313,7 @@ class SiteStatus:
     stored_origin: str = ""  # of what is stored, if it is another than the site's
     workers: Sequence[Worker] = ()  # kinds that were seen, by name; of all sites
     silence: str = ""  # why no engine is notified; "" if they are, or there is none
+    faults: Sequence[SettingsFault] = ()  # of the settings, in this process
     findings: dict[str, int] | None = None  # by rule; None before the first audit
     findings_since: datetime | None = None  # since when audits find some
 
@@ -384,4 +386,5 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
             status.findings_since = row.since and datetime.fromisoformat(row.since)
         with in_force(status.site):
             status.silence = silence_reason() if status.engines else ""
+            status.faults = [*settings_faults()]
     return list(found.values())

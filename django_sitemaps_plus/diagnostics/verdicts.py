@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.conf import in_force
-from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.sites import silence_reason
 
 from .problems import Problem
@@ -132,11 +131,6 @@ def told(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
         return "warning", _("Engines are not notified: %s") % silence
     if failing := [it.engine for it in status.engines if it.failing]:
         return "warning", _("Tried again after a failure: %s") % ", ".join(failing)
-    with in_force(status.site):
-        lacking = [str(it.name) for it in broken_engines()]  # a worker may have its key
-    if lacking:
-        words = _("Not known of those that this process cannot use: %s")
-        return "unknown", words % ", ".join(lacking)
     if not any(it.sent_at for it in status.engines):
         return "unknown", _("Nothing was submitted yet")
     accepted = sum([it.accepted for it in status.engines])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -71,21 +71,30 @@ def health(client: Client, query: str = "") -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "told"),
     [
-        ("LEASE_SECONDS", "60"),
-        ("CLIENT_CACHE_SECONDS", None),
-        ("PRUNE_SECONDS", "x"),
-        ("CACHE", ["default"]),
-        ("ENGINES", 5),
+        ("LEASE_SECONDS", "60", "settings_wrong"),
+        ("LEASE_SECOND", 60, "settings_wrong"),
+        ("CLIENT_CACHE_SECONDS", None, "settings_wrong"),
+        ("PRUNE_SECONDS", "x", "settings_wrong"),
+        ("CACHE", ["default"], "settings_wrong"),
+        ("CACHE", "nope", "settings_wrong"),
+        ("EXECUTOR", "nope.Executor", "settings_wrong"),
+        ("ENGINES", 5, "engine_broken"),
+        ("ENGINES", {"one": {"BACKEND": "nope.Engine"}}, "engine_broken"),
     ],
 )
-def test_a_setting_of_a_wrong_type_ends_nothing(admin_client, configure, key, value):
+def test_a_wrong_setting_is_told_and_ends_nothing(
+    admin_client, configure, key, value, told
+):
     """A server such as gunicorn runs no check that would name it."""
     configure(**{key: value})
-    for path in (*PATHS, "/admin/sitemaps_plus/dashboard/", "/sitemap.xml"):
+    for path in (METRICS_PATH, "/admin/sitemaps_plus/dashboard/", "/sitemap.xml"):
         assert admin_client.get(path).status_code == 200
-    call_command("sitemap_status", stdout=StringIO())
+    status, found = health(admin_client)
+    assert (status, found["ids"]) == (503, [told])
+    with pytest.raises(CommandError, match=key):
+        call_command("sitemap_status", stdout=StringIO())
 
 
 class TestAccess:

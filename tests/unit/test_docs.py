@@ -105,11 +105,13 @@ def calls(top: Path) -> Iterator[ast.Call]:
 
 def check_ids() -> set[str]:
     """Return the ids that the code of the checks can give."""
-    named = [(ast.unparse(c.func), c) for c in calls(PACKAGE / "checks")]
+    letters = {"error": "E", "warning": "W", "SettingsFault": "E"}
+    made = [*calls(PACKAGE / "checks"), *calls(PACKAGE / "diagnostics")]
+    named = [(letters.get(ast.unparse(it.func)), it) for it in made]
     return {
-        f"{name[0].upper()}{ast.literal_eval(call.args[0]):03}"
-        for name, call in named
-        if name in ("error", "warning")
+        f"{letter}{call.args[0].value:03}"
+        for letter, call in named
+        if letter and isinstance(call.args[0], ast.Constant)
     }
 
 
@@ -135,7 +137,7 @@ def own_arguments(name: str) -> set[str]:
 
 def problem_ids() -> set[str]:
     module = (PACKAGE / "diagnostics/problems.py").read_text()
-    of = "audit|index|origin|section|pages|engine|worker"
+    of = "audit|index|origin|section|pages|engine|settings|worker"
     return set(re.findall(rf'"((?:{of})_[a-z]{{3,}})"', module))
 
 

@@ -445,6 +445,17 @@ def site(configure: Any, sections: Any) -> None:
     build_fully()
 
 
+@pytest.mark.usefixtures("products")
+class TestSettings:
+    def test_what_a_worker_may_have_is_a_warning(self, configure):
+        backend = "django_sitemaps_plus.notifications.IndexNow"
+        configure(ENGINES={"one": {"BACKEND": backend, "OPTIONS": {"key": ""}}})
+        [status] = read_dashboard(get_sites())
+        [problem] = problems_of(status)
+        assert (problem.id, problem.level) == ("engine_broken", "warning")
+        assert (problem.subject, "'key'" in problem.message) == ("one", True)
+
+
 def status_ids() -> set[str]:
     """Return the ids that sitemap_status prints."""
     printed = io.StringIO()
