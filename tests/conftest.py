@@ -93,7 +93,6 @@ def quick_flush() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def media_root(settings, tmp_path: Path) -> Path:
-    """Give each test a MEDIA_ROOT of its own."""
     settings.MEDIA_ROOT = str(tmp_path / "media")
     return tmp_path / "media"
 
@@ -126,7 +125,6 @@ def no_flush(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sections() -> Iterator[SourceRegistry]:
-    """Give a registry without sections."""
     with temporary_registry() as registry:
         yield registry
 

@@ -15,7 +15,6 @@ Found = dict[str, str | None]
 
 
 def ultimate_sitemap_parser(base_url: str) -> Found:
-    """Find and read the sitemaps of a home page."""
     from usp.tree import sitemap_tree_for_homepage
 
     tree = sitemap_tree_for_homepage(f"{base_url}/")

@@ -87,7 +87,6 @@ class Follower:
         )
 
     def _write(self, block: str) -> None:
-        """Add a block to the file that its first line names."""
         named = re.match(r"# ([\w/]+\.py)", block)
         assert named is not None, f"no file is named:\n{block}"
         path = self.directory / named[1]
@@ -111,7 +110,6 @@ class Follower:
         self._hashes |= dict(hashes)
 
     def run(self, command: str) -> str:
-        """Run a command; return all that it prints, errors too."""
         command = command.replace("\n> ", "\n").replace(":8000/", f":{self.port}/")
         for shown, real in self._hashes.items():
             command = command.replace(shown, real)

@@ -52,7 +52,6 @@ def update() -> list[str]:
 
 
 def delete() -> list[str]:
-    """Delete the country with the fewest cities of those that have at least twenty."""
     from django.db.models import Count
 
     from example_project.atlas.models import Country

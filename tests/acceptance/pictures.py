@@ -50,7 +50,6 @@ def main() -> None:
 
 
 def show_dashboard(page: Any, base_url: str) -> None:
-    """Log in, and have Django asked for the sitemap."""
     page.goto(f"{base_url}{DASHBOARD}")
     page.fill("[name=username]", "ada")
     page.fill("[name=password]", _PASSWORD)

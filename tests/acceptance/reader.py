@@ -32,7 +32,6 @@ class Reader:
         self._client = WebClient(base_url, HANG)
 
     def read(self) -> None:
-        """Read the index, and every page that it lists."""
         urls: set[str] = set()
         for page in self._read(f"{self.base_url}/sitemap.xml", read_index):
             urls.update([entry.loc for entry in self._read(page, read_urlset)])
@@ -54,7 +53,6 @@ class Reader:
         return gzip.decompress(answer.content) if is_gzip else answer.content
 
     def run(self, stop: threading.Event) -> None:
-        """Read until somebody says stop."""
         while not stop.is_set():
             self.read()
 

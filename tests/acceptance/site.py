@@ -49,7 +49,6 @@ class Site:
         }
 
     def run(self, *arguments: str) -> str:
-        """Run Python in the surroundings of the site; return what it printed."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=ROOT,
@@ -63,11 +62,9 @@ class Site:
         return done.stdout
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command."""
         return self.run("manage.py", *arguments)
 
     def load(self, *arguments: str) -> None:
-        """Make its tables and fill them."""
         self.manage("migrate", "--verbosity", "0")
         self.manage("load_atlas", "--verbosity", "0", *arguments)
 
@@ -86,7 +83,6 @@ class Site:
         return found
 
     def get(self, url: str, method: str = "GET", **headers: str) -> Answer:
-        """Ask the server."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return WebClient(self.base_url, HANG).ask(method, url, named)
 
@@ -118,7 +114,6 @@ class Site:
                 server.wait(HANG)
 
     def close(self) -> None:
-        """Give the port back."""
         self.socket.close()
 
     def _await(self, server: subprocess.Popen[Any]) -> None:

@@ -20,7 +20,6 @@ from example_project.atlas.models import City, Country  # noqa: E402
 
 
 def main() -> None:
-    """Ask each row for its URL, one by one."""
     origin = os.environ["BASE_URL"]
     assert settings.SITEMAPS_PLUS["BASE_URL"] == origin
     found = {}
@@ -35,7 +34,6 @@ def main() -> None:
 
 
 def cities_in(code: str) -> QuerySet[City]:
-    """Return the cities that have a name in a language."""
     cities = City.objects.defer("alternate_names")
     return cities if code == "en" else cities.exclude(**{f"name_{code}": ""})
 

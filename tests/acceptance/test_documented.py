@@ -100,7 +100,6 @@ print(re.search('<loc>.*?</loc>', text)[0], former['Location'], sep='\\n')
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Keep a port for a server."""
     with place("documented") as (port, _):
         yield port
 
@@ -169,7 +168,6 @@ def guide(name: str) -> tuple[str, list[str], list[str]]:
 
 
 def build(follower: Follower, words: str = "") -> str:
-    """Make the tables, a product and its section; return what the build says."""
     code = "from shop.models import Product; Product.objects.create(slug='lamp')"
     names = ("migrate -v 0", f'shell -v 0 -c "{code}"', "build_sitemaps")
     return follower.run(" && ".join(f"{words} python manage.py {it}" for it in names))
@@ -177,7 +175,6 @@ def build(follower: Follower, words: str = "") -> str:
 
 @pytest.fixture
 def listed(shop: Follower) -> Follower:
-    """Have a shop whose products are listed."""
     add(shop, "sitemaps", SHOP_SITEMAPS)
     add(shop, "settings", SHOP_SETTINGS)
     add(shop, "urls", 'urlpatterns += [path("", include("django_sitemaps_plus.urls"))]')
@@ -252,7 +249,6 @@ def test_the_quickstart_of_the_readme_works(shop: Follower):
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    """Return the environment of the example project, which has its tables."""
     variables = environment(
         tmp_path,
         ACCEPTANCE_MEDIA_ROOT=str(tmp_path / "media"),

@@ -29,7 +29,6 @@ SET checked_at = strftime('%Y-%m-%d %H:%M:%f', checked_at, '-11 minutes');
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve a site that is built."""
     with built_site(tmp_path_factory, *LOAD) as site:
         yield site
 
@@ -43,12 +42,10 @@ class Crawl:
 
     @property
     def found(self) -> set[str]:
-        """Return the URLs of all pages."""
         return set().union(*self.pages.values())
 
 
 def crawl(site: Site) -> Crawl:
-    """Read the index and all pages."""
     answers = site.published()
     pages = {
         path: {entry.loc for entry in read_urlset(answer.content)}

@@ -64,7 +64,6 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def look(level: str, **variables: str) -> dict[str, Any]:
-    """Return what the project is when these variables are set."""
     printed = subprocess.check_output(
         [sys.executable, "-c", LOOK, level],
         cwd=ROOT,

@@ -143,7 +143,6 @@ def site_rows(settings: Any, configure: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def products(sections: SourceRegistry) -> list[Product]:
-    """Publish three pages of products."""
     made = make_products(25)
     sections.register("products", limited(10))
     build_fully()

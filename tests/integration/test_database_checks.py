@@ -38,7 +38,6 @@ class KeepsUsOut(WritesElsewhere):
 
 @pytest.fixture(autouse=True)
 def products(sections):
-    """Have a section of products, and nothing else."""
     sections.register("products", limited(10))
     return sections
 

@@ -28,7 +28,6 @@ class SoftTimeLimitExceeded(Exception):
 
 @pytest.fixture(autouse=True)
 def products(sections):
-    """Register one section."""
     sections.register("products", ProductSource)
 
 

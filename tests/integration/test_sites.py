@@ -88,18 +88,12 @@ class PageSource(ViewSource):
 
 
 class First(Sitemap):
-    """Products by position."""
-
     def items(self) -> Any:
-        """Return a part of them."""
         return Product.objects.order_by("pk")[:5]
 
 
 class ChosenSource(ProductSource):
-    """Products, of the shop the first five."""
-
     def get_queryset(self, site: Any = None) -> Any:
-        """Choose by site."""
         rows = Product.objects.all()
         return rows.filter(slug__lt="product-00005") if site.name == "shop" else rows
 
@@ -119,7 +113,6 @@ def configured(configure: Any, sections: Any) -> None:
 
 @pytest.fixture(params=["live", "published"])
 def served(request: Any) -> str:
-    """Serve all, as it is or from files."""
     if request.param == "published":
         build()
         age()
@@ -127,17 +120,14 @@ def served(request: Any) -> str:
 
 
 def build(*names: str, **options: Any) -> None:
-    """Build sections, or all."""
     call_command("build_sitemaps", *names, verbosity=0, **options)
 
 
 def get(client: Any, path: str, origin: str) -> Any:
-    """Return what the host of a site answers."""
     return client.get(path, headers={"Host": origin.partition("://")[2]})
 
 
 def crawl(client: Any, origin: str) -> dict[str, list[str]]:
-    """Return what a site lists, by the path of each page."""
     found = {}
     for url in read_index(get(client, "/sitemap.xml", origin).content):
         assert url.startswith(f"{origin}/")
@@ -147,14 +137,12 @@ def crawl(client: Any, origin: str) -> dict[str, list[str]]:
 
 
 def books(client: Any, origin: str) -> list[str]:
-    """Return the slugs of the books that a site lists."""
     found = crawl(client, origin).items()
     urls = [url for page, urls in found if "books" in page for url in urls]
     return sorted(url.split("/")[-2] for url in urls)
 
 
 def expected(origin: str, name: str) -> dict[str, list[str]]:
-    """Return what a site is to list."""
     products = [f"{origin}/products/product-{number:05}/" for number in range(10)]
     found = {"/sitemap-products-1.xml": products}
     found["/sitemap-books-1.xml"] = [f"{origin}/books/of-{name}/"]
@@ -386,7 +374,6 @@ class TestBuilding:
 class TestTracking:
     @pytest.fixture(autouse=True)
     def built(self) -> None:
-        """Build all, and begin after the first grace."""
         build()
         pass_grace()
         build()
@@ -468,7 +455,6 @@ EDITED = [f"{origin}/products/product-00003/" for origin in (BLOG, SHOP)]
 class TestNotifying:
     @pytest.fixture(autouse=True)
     def engines(self, configure) -> Iterator[None]:
-        """Have one engine for all."""
         engine = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         configure(
             ENGINES={"recording": engine},

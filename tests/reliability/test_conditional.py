@@ -51,8 +51,6 @@ Turn = Callable[[HttpCache, "Server"], str]
 
 @dataclass
 class Played:
-    """What came of some histories."""
-
     seed: int
     points: int
     not_modified: int = 0
@@ -67,7 +65,6 @@ class Clock:
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
-        """Return the time."""
         return self.time
 
     def tick(self) -> None:
@@ -77,8 +74,6 @@ class Clock:
 
 
 class Server:
-    """The site, with whatever its owner does to it."""
-
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
         self.number = 0
@@ -98,12 +93,10 @@ class Server:
                 Product.objects.filter(pk=Product.objects.latest("pk").pk).delete()
 
     def publish(self) -> None:
-        """Build what has changed."""
         build(**ALLOW)
 
 
 def truth(path: str) -> bytes | None:
-    """Return what the server has at a path now."""
     response = Client().get(path)
     return response.content if response.status_code == 200 else None
 

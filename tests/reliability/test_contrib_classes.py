@@ -34,37 +34,28 @@ class Places(Sitemap):
     limit = 3
 
     def items(self) -> Any:
-        """Return the parents."""
         return Place.objects.filter(visits__gt=0).order_by("pk")
 
     def location(self, item: Place) -> str:
-        """Return a path."""
         return f"/{item.slug}/"
 
 
 class Listed(Places):
-    """A list."""
-
     def items(self) -> Any:
-        """Return it."""
         return list(super().items())
 
 
 class OwnUrls(Places):
-    """Its own entries."""
-
     def _urls(self, page: Any, protocol: str, domain: str) -> Any:
         items = self.paginator.page(page).object_list
         return [{"location": f"{ORIGIN}/{item.slug}/"} for item in items]
 
 
 def cafe(number: int) -> Cafe:
-    """Return one by its number."""
     return Cafe.objects.get(slug=f"cafe-{number}")
 
 
 def save(number: int, **values: Any) -> None:
-    """Save one with other values."""
     found = cafe(number)
     vars(found).update(values)
     found.save()
@@ -82,14 +73,12 @@ EDITS: dict[str, Callable[[], object]] = {
 
 
 def listed(client: Client) -> list[str]:
-    """Return every URL that is published."""
     pages = read_index(client.get("/sitemap.xml").content)
     paths = [url.removeprefix(ORIGIN) for url in pages]
     return sorted([url for path in paths for url in locs(client.get(path).content)])
 
 
 def expected() -> list[str]:
-    """Return every URL that there is."""
     slugs = Place.objects.filter(visits__gt=0).values_list("slug", flat=True)
     return sorted([f"{ORIGIN}/{slug}/" for slug in slugs])
 

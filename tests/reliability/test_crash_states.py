@@ -44,7 +44,6 @@ digest = cache(hash_of)
 
 @cache
 def document(packed: bytes) -> bytes:
-    """Return a gzipped document; b"" for what is none."""
     try:
         plain = gzip.decompress(packed)
     except (EOFError, OSError):
@@ -55,7 +54,6 @@ def document(packed: bytes) -> bytes:
 
 @cache
 def listed(index: bytes) -> list[str]:
-    """Return the public names that an index lists."""
     return [url.removeprefix(f"{ORIGIN}/") for url in urls_in(index)]
 
 

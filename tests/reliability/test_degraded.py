@@ -103,14 +103,11 @@ def ask(client: Client, path: str, number: int) -> tuple[int, float]:
 
 @dataclass
 class Answers:
-    """What came of many requests."""
-
     statuses: Counter[int] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
 
     def ask(self, client: Client, paths: dict[str, int]) -> None:
-        """Ask for paths in several ways, given the status that each should have."""
         for number in range(ROUNDS):
             cached._paused_until.clear()  # as in another process
             for path, expected in paths.items():

@@ -58,7 +58,6 @@ MIN_KILLS = 20 if IS_SOAK else 6
 
 
 def changes() -> int:
-    """Return how many changes are made; fewer on SQLite, which has one writer."""
     fewest = 1_000 if connection.vendor == "postgresql" else 250
     return 50 * fewest if IS_SOAK else fewest
 
@@ -70,7 +69,6 @@ def seconds() -> int:
 
 @pytest.fixture
 def key_site() -> Iterator[KeySite]:
-    """Serve the key file of the site."""
     with start_key_site(KEY) as site:
         yield site
 
@@ -168,7 +166,6 @@ def fire(relays: Relays, fate: Fate, chance: random.Random) -> None:
 
 
 def heal(engine: EngineProgram) -> None:
-    """Let the engine behave from now on."""
     engine.kill()
     command = engine.command
     engine.command = [w for w in command if not w.startswith("--fault")]

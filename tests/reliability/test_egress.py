@@ -54,7 +54,6 @@ def wire(monkeypatch) -> Wire:
 
 @pytest.fixture
 def listener() -> Iterator[OddServer]:
-    """Give a server that nobody should have spoken to."""
     with start_odd(says(answer()), is_hasty=True) as server:
         yield server
 
@@ -74,7 +73,6 @@ def taken(monkeypatch) -> Taken:
 
 
 def outcome(url: str, **arguments: Any) -> tuple[str, float]:
-    """Ask, and return the class of what came of it, and the seconds."""
     began = time.monotonic()
     try:
         came = type(accepted(request("POST", url, **arguments))).__name__

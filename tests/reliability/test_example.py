@@ -33,14 +33,12 @@ ROUNDS = 10 if IS_SOAK else 2
 
 @pytest.fixture
 def engine() -> Iterator[LocalEngine]:
-    """Play a search engine, which fetches the key file from the site."""
     with start_engine() as engine:
         yield engine
 
 
 @pytest.fixture(scope="module")
 def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Have a database with cities that nobody has built."""
     return atlas(tmp_path_factory, *LOAD)
 
 
@@ -66,7 +64,6 @@ def site(tmp_path: Path, cities: Path, valkey: Valkey) -> Iterator[Site]:
 def telling(
     tmp_path: Path, cities: Path, valkey: Valkey, engine: LocalEngine
 ) -> Iterator[Site]:
-    """Have a site that knows an engine."""
     site = Site(tmp_path)
     site.environment["INDEXNOW_ENDPOINT"] = f"{engine.url}/indexnow"
     site.environment["INDEXNOW_KEY"] = "3f1d0c5a9be24e6f8f0f7a4b1c2d3e4f"
@@ -100,7 +97,6 @@ def program(site: Site, name: str) -> Program:
 
 
 def start_all(workers: list[Program]) -> None:
-    """Start workers side by side, for the first time or after a kill."""
     for worker in workers:
         worker.start(waits=False)
     for worker in workers:
@@ -110,7 +106,6 @@ def start_all(workers: list[Program]) -> None:
 
 @contextmanager
 def at_work(site: Site) -> Iterator[list[Program]]:
-    """Run two workers and a beat; give the workers."""
     workers = [program(site, "worker") for _ in range(2)]
     beat = program(site, "beat")
     with ExitStack() as stack:
@@ -123,7 +118,6 @@ def at_work(site: Site) -> Iterator[list[Program]]:
 
 @contextmanager
 def reading(site: Site) -> Iterator[Reader]:
-    """Let a reader crawl without pause."""
     reader, stop = Reader(site.base_url), threading.Event()
     thread = threading.Thread(target=reader.run, args=(stop,), daemon=True)
     thread.start()
@@ -143,7 +137,6 @@ def number(site: Site, what: str, condition: str) -> int:
 
 
 def pages(site: Site, condition: str) -> int:
-    """Return how many pages of cities there are of which a condition holds."""
     return number(site, "count(*)", condition)
 
 
@@ -153,12 +146,10 @@ def versions(site: Site) -> int:
 
 
 def is_done(site: Site) -> bool:
-    """Return whether all that lists something is built, the index too."""
     return pages(site, "1") > 0 and not pages(site, "wanted > built")
 
 
 def change_all(site: Site) -> None:
-    """Give every city another slug, without a signal."""
     sql = "UPDATE atlas_city SET slug = slug || '-x', updated_at = datetime('now')"
     path = site.directory / "db.sqlite3"
     with closing(sqlite3.connect(path, HANG)) as connection, connection:

@@ -99,7 +99,6 @@ def test_a_stopped_builder_publishes_nothing(name, sections, figures):
 
 @pytest.fixture
 def claimed(sections) -> Page:
-    """Give a page that is claimed, of a section with a change."""
     sections.register("products", PlainSource)
     reset()
     rename([0], "edit")
@@ -109,7 +108,6 @@ def claimed(sections) -> Page:
 
 
 def taken_over(page: Page) -> Page:
-    """Let the claim pass, and have another builder claim the page."""
     age_claims()
     (other,) = Page.objects.claim([page.section_id])
     assert other.pk == page.pk

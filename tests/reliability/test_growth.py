@@ -95,13 +95,11 @@ class Walk:
 
 
 def analyze() -> None:
-    """Have the database look at the pages, as it does by itself."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
 def save_one_of_each_page() -> None:
-    """Save a row of each page that has rows."""
     for product in Product.objects.filter(slug__endswith="5"):
         product.name += "."
         product.updated_at += timedelta(days=1)

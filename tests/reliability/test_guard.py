@@ -37,7 +37,6 @@ GOOD = 200
 
 @pytest.fixture
 def built(sections: Any) -> dict[str, bytes]:
-    """Have 200 products and 5 others published; return the documents."""
     stock(GOOD)
     sections.register(
         "others", type("Others", (PlainSource,), {"get_queryset": others})
@@ -47,24 +46,20 @@ def built(sections: Any) -> dict[str, bytes]:
 
 
 def others(self: Any) -> Any:
-    """List products whose slug says so."""
     return Product.objects.filter(slug__startswith="other")
 
 
 def products(documents: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the pages of the section that shrinks."""
     return {path: page for path, page in documents.items() if "products" in path}
 
 
 def collapse() -> None:
-    """Delete most of the products, and add one to the other section."""
     Product.objects.filter(pk__gte=50 * STEP).delete()
     add_quietly([10**6], "other")
     notify_changed(Product.objects.filter(pk=10**6))
 
 
 def spoil(**condition: int) -> None:
-    """Give some rows slugs that no URL can have."""
     rows = Product.objects.filter(**condition)
     for row in rows:
         Product.objects.filter(pk=row.pk).update(slug=f"bad slug {row.pk}")
@@ -236,7 +231,6 @@ def answering(field: str, value: Any) -> type[PlainSource]:
 
 
 def have_odd_rows() -> set[str]:
-    """Add good rows and three odd ones; return the URLs of the good ones."""
     add_quietly(range(0, GOOD * STEP, STEP))
     add_quietly([150, 5_050, 10_050], "odd")
     return {url for url in table() if "/odd-" not in url}
@@ -314,7 +308,6 @@ class EndlessSource(Source):
     has_end = True
 
     def entries(self, origin: str) -> Iterator[Entry]:
-        """Yield them."""
         for number in count():
             if self.has_end and number == 3:
                 return

@@ -90,7 +90,6 @@ class Products(ModelSource):
     limit = LIMIT
 
     def get_queryset(self, site: Any = None) -> Any:
-        """Return the rows of a site."""
         rows = Product.objects.filter(published=True)
         return rows.filter(popularity__gt=0) if site.name == "some" else rows
 
@@ -129,7 +128,6 @@ class History(RuleBasedStateMachine):
 
     @rule(key=keys, has_popularity=st.booleans())
     def save(self, key: int, has_popularity: bool) -> None:
-        """Add a row, or edit all of it."""
         self._new(key, popularity=int(has_popularity)).save()
         self._touch(key)
 
@@ -143,7 +141,6 @@ class History(RuleBasedStateMachine):
 
     @rule(key=keys, count=st.integers(1, 12))
     def bulk_create(self, key: int, count: int) -> None:
-        """Add many rows side by side."""
         added = range(key, key + count)
         taken = set(Product.objects.filter(pk__in=added).values_list("pk", flat=True))
         rows = [self._new(key) for key in added if key not in taken]
@@ -185,7 +182,6 @@ class History(RuleBasedStateMachine):
 
     @rule(changefreq=st.sampled_from(["hourly", "daily", "weekly", "monthly"]))
     def deploy(self, changefreq: str) -> None:
-        """Replace all processes by those of another version."""
         if "products" in registry:
             registry.unregister("products")
         attributes = {"changefreq": changefreq, "key": self.key}
@@ -197,12 +193,10 @@ class History(RuleBasedStateMachine):
 
     @rule(site=st.sampled_from(sorted(SITES)))
     def build_one_site(self, site: str) -> None:
-        """Build as a job that is meant for one site."""
         self._build([site])
 
     @rule()
     def replan(self) -> None:
-        """Plan all anew: each page has a new number."""
         self._build(replan=True)
         self._touch(*range(LAST_KEY + STRETCH))
 
@@ -320,7 +314,6 @@ class History(RuleBasedStateMachine):
         return Product(pk=key, name=slug, slug=slug, updated_at=now, **values)
 
     def _stretch(self, key: int) -> Any:
-        """Return rows side by side, which are about to change."""
         self._touch(*range(key, key + STRETCH))
         return Product.objects.filter(pk__gte=key, pk__lt=key + STRETCH)
 
@@ -352,20 +345,17 @@ class History(RuleBasedStateMachine):
         self.always = {site: set(urls) for site, urls in self.ever.items()}
 
     def _pages(self) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-        """Return what is stored for each range of keys."""
         rows = Page.objects.filter(state=State.ACTIVE, section__name="products")
         where, file = ("section__site", "low", "high"), ("object", "plain_hash")
         return {row[:3]: row[3:] for row in rows.values_list(*where, *file)}
 
     def _table(self, site: str) -> list[Entry]:
-        """Return what a site is to list, sorted."""
         source = registry.get("products")
         rows = source.get_queryset(site_named(site)).values_list("slug", "updated_at")
         form = f"{SITES[site]}/products/{{}}/"
         return sorted((form.format(slug), at, self.changefreq) for slug, at in rows)
 
     def _crawl(self, site: str) -> list[Entry]:
-        """Return what a crawler finds, sorted."""
         return sorted(entry for page in self._documents(site) for entry in page)
 
     def _documents(self, site: str) -> Iterator[list[Entry]]:

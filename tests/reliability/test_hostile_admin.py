@@ -92,7 +92,6 @@ def test_there_are_200_strings():
 
 
 def words_of(text: str) -> str:
-    """Return a text as far as all pages show it, with single spaces."""
     return " ".join(text[:150].split())
 
 

@@ -181,7 +181,6 @@ def tag(**headers: str) -> str:
 
 
 def seen(client: Client, **headers: str) -> dict[str, tuple[Any, ...]]:
-    """Return what each path answers: status, ETag, headers and content, inflated."""
     found = {}
     for path in PATHS:
         response = client.get(path, headers=headers)
@@ -213,7 +212,6 @@ def kept() -> str:
 
 
 def waiting() -> set[str]:
-    """Return what engines are still to be told."""
     return set(Delivery.objects.waiting().values_list("target", flat=True))
 
 

@@ -69,8 +69,6 @@ PORT = 8100
 
 
 class Site:
-    """Its workers, which are started again when they end, as by a supervisor."""
-
     def __init__(self, database: PostgreSQL, valkey: Valkey) -> None:
         self.database, self.valkey = database, valkey
         self.workers: dict[Host, Program] = {}
@@ -78,7 +76,6 @@ class Site:
         self.restarts = 0
 
     def told(self) -> set[str]:
-        """Return the URLs of which an engine was told, by whatever host."""
         return {url for engine in self.engines for url in engine.accepted()}
 
     def wait(self, condition: Callable[[], object], *hosts: Host) -> float:
@@ -140,7 +137,6 @@ def site(sections: Any, settings: Any) -> Iterator[Site]:
 
 
 def both_build(host: Host) -> bool:
-    """Return whether two builders have claims."""
     claims = Page.objects.exclude(token="").values("token").distinct()
     return claims.count() == 2
 
@@ -158,7 +154,6 @@ def flips(host: Host) -> bool:
 
 
 def is_built() -> bool:
-    """Return whether nothing is left to notice or to build."""
     return not (Change.objects.exists() or Page.objects.dirty().exists())
 
 

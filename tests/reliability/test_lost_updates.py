@@ -104,7 +104,6 @@ def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
 
 
 def holds(page: Page, key: int) -> bool:
-    """Return whether the range of a page has a key."""
     return (page.low is None or int(page.low) <= key) and (
         page.high is None or key < int(page.high)
     )

@@ -33,13 +33,11 @@ PAGE = "/sitemap-products-1.xml"
 
 @pytest.fixture
 def public(media_root: Any) -> Any:
-    """Return where the public names are."""
     return media_root / "sitemaps" / "public"
 
 
 @pytest.fixture
 def published(sections: Any) -> None:
-    """Publish two pages."""
     publish(15)
 
 
@@ -74,7 +72,6 @@ def alone(published: None, public: Any) -> Iterator[WebClient]:
 
 
 def plain(path: Any) -> bytes:
-    """Return what a public name shows."""
     return gzip.decompress(path.read_bytes())
 
 

@@ -126,7 +126,6 @@ def test_an_outage_of_two_days_for_three_hosts(outage, configure, figures):
 
 
 def _host(heard: Heard) -> str:
-    """Return the host that a request says it is about."""
     return parse_qs(heard.query)["site"][0]
 
 

@@ -60,7 +60,6 @@ def isolation(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def products(sections: SourceRegistry) -> None:
-    """Publish four pages."""
     add_quietly(range(STEP, 41 * STEP, STEP))  # MariaDB has no key 0
     sections.register("products", PlainSource)
     build()

@@ -48,7 +48,6 @@ class Desk(AdminSite):
     """Another site of the admin, with users of its own."""
 
     def has_permission(self, request: Any) -> bool:
-        """Let them in, who are no staff."""
         return super().has_permission(request) or request.user.username == "other"
 
 
@@ -70,7 +69,6 @@ urlpatterns = [
 
 
 def walk(patterns: Any, space: str = "", at: str = "") -> Iterator[str]:
-    """Yield the name of every URL that leads to us; of one without, its path."""
     for pattern in patterns:
         route = at + str(pattern.pattern)
         if isinstance(pattern, URLPattern):
@@ -140,7 +138,6 @@ def client_of(role: str) -> Client:
 
 
 def tables() -> dict[str, str]:
-    """Return a hash of each table; sessions are not of ours."""
     found = dict([it.split(": ", 1) for it in everything_in_database()])
     found.pop("django_session")
     return {name: hashlib.sha256(it.encode()).hexdigest() for name, it in found.items()}
@@ -182,7 +179,6 @@ class Matrix:
         return any(way <= self.rights for way in ways)
 
     def changed(self) -> set[str]:
-        """Return the tables that are other than before."""
         return {name for name, it in tables().items() if self.before[name] != it}
 
     def try_all(self, site: str, row: Row, expected: Any) -> None:

@@ -61,7 +61,6 @@ class Site:
         return left > 0 or (self.counts["removed"] <= ENOUGH and left > -HANG / 2)
 
     def build(self, number: int) -> None:
-        """Edit, add and remove rows, and build them."""
         chance = random.Random(self.seed + number)
         keys = [STEP * key for key in range(number + 1, 61, 2)]
         while self.is_at_work():
@@ -87,7 +86,6 @@ class Site:
             self.bad += lost()
 
     def run(self) -> None:
-        """Let them all work."""
         works = [lambda: self.build(0), lambda: self.build(1), self.prune]
         threads = [threading.Thread(target=self._safely, args=[w]) for w in works]
         for thread in threads:

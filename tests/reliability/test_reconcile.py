@@ -35,12 +35,10 @@ class DatedSource(PlainSource):
     lastmod = "updated_at"
 
     def get_queryset(self) -> Any:
-        """Return what is published."""
         return super().get_queryset().filter(published=True)
 
 
 def listed() -> dict[str, Any]:
-    """Return what the table lists: URLs, and the dates of their entries."""
     rows = Product.objects.filter(published=True).values_list("slug", "updated_at")
     return {f"{ORIGIN}/products/{slug}/": date for slug, date in rows}
 
@@ -53,7 +51,6 @@ class Editor:
         self.number = 0
 
     def edit(self) -> None:
-        """Make one edit."""
         self.number += 1
         row = Product.objects.filter(pk=self._key())
         ways = [self.update, self.hide, self.date, self.create, self.by_sql, self.save]
@@ -63,25 +60,20 @@ class Editor:
         return self.chance.randrange(ROWS) * STEP
 
     def update(self, row: Any) -> None:
-        """Rename it."""
         row.update(slug=f"renamed-{self.number}")
 
     def hide(self, row: Any) -> None:
-        """Hide it, or show it again."""
         row.update(published=self.chance.random() < 0.5)
 
     def date(self, row: Any) -> None:
-        """Give it another date."""
         row.update(updated_at=START + timedelta(hours=self.number))
 
     def create(self, row: Any) -> None:
-        """Add another one."""
         key, slug = self._key() + 1 + self.number % 99, f"new-{self.number}"
         new = Product(pk=key, name=slug, slug=slug)
         Product.objects.bulk_create([new], ignore_conflicts=True)
 
     def by_sql(self, row: Any) -> None:
-        """Delete it."""
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM testapp_product WHERE id = %s", [self._key()])
 

@@ -104,12 +104,10 @@ class Shop:
         self.number = self.restarts = 0
 
     def change(self) -> None:
-        """Rename a product."""
         self.number += 1
         rename([0], f"change-{self.number}")
 
     def wait(self) -> Round:
-        """Wait until the last change is published and told."""
         began, restarts = time.monotonic(), self.restarts
         wait_until(self._is_done, "the change is published and told", MAX_SECONDS)
         return Round(time.monotonic() - began, self.restarts > restarts)
@@ -227,7 +225,6 @@ def test_all_workers_are_killed(celery, sections, figures):
 def judge(
     figures: Callable[..., None], what: str, rounds: list[Round], **others: Any
 ) -> None:
-    """Fail where it took too long."""
     figures(
         f"recovery, {what}",
         points=len(rounds),
@@ -253,7 +250,6 @@ def wait_for_more(count: Callable[[], tuple[int, ...]], what: str) -> None:
 
 @pytest.fixture
 def database() -> Iterator[PostgreSQL]:
-    """Have tables on a server that may crash."""
     with start_postgresql() as server, use_database(server.settings):
         call_command("migrate", run_syncdb=True, verbosity=0)
         yield server

@@ -76,7 +76,6 @@ def site(sections: Any, configure: Any) -> None:
 
 
 def tags() -> Iterator[tuple[str, str]]:
-    """Yield the path and the tag of each document of the built section."""
     for page in Page.objects.of("default", "built").exclude(plain_hash=""):
         path = f"/sitemap-built-{page.number}.xml"
         yield from [(path, page.plain_hash), (f"{path}.gz", page.gzip_hash)]
@@ -130,12 +129,10 @@ BY_THE_SERVER = {400, 403, 413, 414, 431, 501}
 
 
 def plain(head: bytes, chance: random.Random) -> bytes:
-    """Write it as it is."""
     return head
 
 
 def without_returns(head: bytes, chance: random.Random) -> bytes:
-    """End lines as Unix does."""
     return head.replace(b"\r\n", b"\n")
 
 
@@ -145,7 +142,6 @@ def of_old(head: bytes, chance: random.Random) -> bytes:
 
 
 def with_noise(head: bytes, chance: random.Random) -> bytes:
-    """Insert a few bytes of any kind."""
     at = chance.randrange(len(head))
     return head[:at] + chance.randbytes(chance.randint(1, 4)) + head[at:]
 
@@ -156,7 +152,6 @@ def cut(head: bytes, chance: random.Random) -> bytes:
 
 
 def twice(head: bytes, chance: random.Random) -> bytes:
-    """Ask for something else before there is an answer."""
     kept = head.replace(b"Connection: close", b"Connection: keep-alive")
     return kept + b"GET /sitemap.xml HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
@@ -190,7 +185,6 @@ def written(method: str, url: str, headers: dict[str, str]) -> bytes:
 
 
 def ask(port: int, data: bytes) -> bytes:
-    """Send bytes; return all that comes back."""
     found = []
     with socket.create_connection(("127.0.0.1", port), timeout=HANG) as client:
         with suppress(OSError):  # it has heard enough

@@ -44,7 +44,6 @@ class After(Before):
     changefreq = "daily"
 
     def get_queryset(self) -> Any:
-        """Return the books to list."""
         return super().get_queryset().exclude(author__name="unknown")
 
 
@@ -56,7 +55,6 @@ def become(version: type[ModelSource]) -> None:
 
 
 def table() -> list[str]:
-    """Return the URLs that the later version lists."""
     slugs = After().get_queryset().values_list("slug", flat=True)
     return sorted(f"{ORIGIN}/books/{slug}/" for slug in slugs)
 

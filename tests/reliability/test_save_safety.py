@@ -56,7 +56,6 @@ def saver(broker: Broker) -> AbstractContextManager[Asked]:
 
 
 def save(process: Asked, context: str) -> dict[str, Any]:
-    """Let it save often; return what it took, and what was raised."""
     found: dict[str, Any] = json.loads(process.ask(f"{context} {SAVES}"))
     return found
 
@@ -74,7 +73,6 @@ def unbuilt(sections, configure) -> None:
 
 @pytest.fixture
 def products(unbuilt) -> None:
-    """Have a section whose changes wake workers, and are told as well."""
     build()
 
 
@@ -144,7 +142,6 @@ KEYS = range(0, TRIES * len(TRANSACTIONS) * STEP, STEP)
 
 @pytest.fixture
 def engine(configure: Any) -> None:
-    """Have an engine, which is to be told."""
     configure(
         ENGINES={"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
         NOTIFY=True,

@@ -51,7 +51,6 @@ class SlowSource(PlainSource):
     """Each page takes a while, for others to come between."""
 
     def location(self, item: Product) -> str:
-        """Return its URL."""
         if item.pk // STEP % LIMIT == LIMIT - 1:
             time.sleep(0.1)
         return f"/products/{item.slug}/"

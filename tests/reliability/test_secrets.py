@@ -106,7 +106,6 @@ def workers(valkey, settings, configure) -> Iterator[str]:
 
 
 def edit(number: int) -> None:
-    """Change a URL, and build."""
     rename([1], f"turn{number}")
     build_and_relay()
 
@@ -119,7 +118,6 @@ def tell_again() -> None:
 
 
 def sent(server: LocalEngine) -> str:
-    """Return all that the engine was sent but the headers."""
     return "\n".join([f"{heard.query} {heard.body}" for heard in server.journal])
 
 
@@ -193,7 +191,6 @@ def test_no_secret_gets_anywhere_but_to_its_engine(
 
 
 def parked() -> list[EngineHost]:
-    """Return the engines that are told nothing more."""
     return list(EngineHost.objects.exclude(parked_reason=""))
 
 
@@ -261,7 +258,6 @@ BROKEN: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 def in_file(text: str, directory: Path) -> Path:
-    """Put a text into a file."""
     path = directory / "key"
     path.write_text(text)
     return path
@@ -286,7 +282,6 @@ class Pages:
         self.shown: list[str] = []
 
     def configure(self, key: Any) -> None:
-        """Have one engine with a key."""
         options = {
             "service_account_key": key,
             "endpoint": f"{self._server.url}/webmasters/v3",
@@ -316,14 +311,12 @@ class Pages:
 
 @pytest.fixture
 def pages(engine, settings, monkeypatch) -> Pages:
-    """Give what shows errors."""
     settings.DEBUG = True
     monkeypatch.setattr(client, "MAX_SECONDS", 0.5)
     return Pages(engine, settings)
 
 
 def make() -> Any:
-    """Make the engine."""
     return get_engine("google")
 
 
@@ -333,12 +326,10 @@ def submit() -> None:
 
 
 def read_back() -> None:
-    """Ask about one."""
     make().read_back(SITE, INDEX)
 
 
 def forget_token() -> None:
-    """Have the next request fetch a token first."""
     make()._credentials.token = None
 
 

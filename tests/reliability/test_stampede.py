@@ -56,7 +56,6 @@ class SlowSource(PlainSource):
     kills_first = False
 
     def location(self, item: Product) -> str:
-        """Return its URL."""
         if item.pk % (self.limit * STEP) == 0:
             note(self.notes / "renders")
             self._wait_or_die()
@@ -96,14 +95,11 @@ def note(path: Path, text: str = "") -> None:
 
 
 def lines(path: Path) -> list[str]:
-    """Return the lines of a file."""
     return path.read_text().splitlines() if path.exists() else []
 
 
 @dataclass
 class Crowd:
-    """What came of many requests at once."""
-
     renders: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
     slowest: float = 0.0

@@ -41,7 +41,6 @@ ERRORS += [OSError(n, os.strerror(n)) for n in (errno.EACCES, errno.EDQUOT)]
 
 
 def answer(status: int, code: str) -> ClientError:
-    """Return what boto3 raises for an answer of S3."""
     metadata = {"HTTPStatusCode": status}
     error = {"Code": code, "Message": code}
     return ClientError({"Error": error, "ResponseMetadata": metadata}, "PutObject")
@@ -112,7 +111,6 @@ def test_s3(
 def judged(
     sweep: Sweep, figures: Callable[..., None], what: str, is_persistent: bool
 ) -> None:
-    """Fail if any of what was tried went wrong, or it was too little."""
     what_of_it = f"storage faults, {what}, persistent={is_persistent}"
     figures(what_of_it, points=sweep.points, failed=sweep.failed, bad=sweep.bad)
     assert sweep.failed > 0
@@ -213,7 +211,6 @@ class HungrySource(PlainSource):
     """A source that asks code of the model, which may run out of memory."""
 
     def location(self, product: Product) -> str:
-        """Return its URL."""
         return product.get_absolute_url()
 
 

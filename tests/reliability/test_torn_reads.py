@@ -79,14 +79,12 @@ def change_all(number: int) -> None:
 
 
 def republish() -> None:
-    """Publish all pages anew, for ever."""
     for number in count(1):
         change_all(number)
         build(full=True, audits=False)
 
 
 def documents() -> Iterator[tuple[str, Document]]:
-    """Yield each page as it is now, by name."""
     for page in Page.objects.filter(section__name="products"):
         found = render_page(open_section("products"), KeyRange(page.low, page.high))
         assert found.document is not None
@@ -125,7 +123,6 @@ def judged(readings: Readings, figures: Callable[..., None], who: str) -> None:
 
 
 def note(readings: Readings, figures: Callable[..., None], who: str) -> None:
-    """Note what readers have met."""
     found = {"changes": readings.changes, "missing": readings.missing}
     figures(f"torn reads, {who}", points=readings.reads, bad=readings.bad, **found)
 

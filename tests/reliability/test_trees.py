@@ -23,12 +23,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def topic(path: str) -> Topic:
-    """Return the row of a path, given a number for each level."""
     return Topic.objects.get(path="".join([f"{it:0>4}" for it in path.split(".")]))
 
 
 def saved(path: str, **values: Any) -> None:
-    """Save a row with other values."""
     row = topic(path)
     vars(row).update(values)
     row.save()
@@ -56,7 +54,6 @@ def moved_without_save(path: str, to: str) -> None:
 
 
 def deleted(path: str) -> None:
-    """Delete a row and all below it, as treebeard does."""
     Topic.objects.filter(path__startswith=topic(path).path).delete()
 
 
@@ -88,13 +85,11 @@ def rows() -> None:
 
 
 def listed(client: Client) -> Iterator[str]:
-    """Yield every URL that is published."""
     for url in read_index(client.get("/sitemap.xml").content):
         yield from locs(client.get(url.removeprefix("https://example.com")).content)
 
 
 def expected() -> list[str]:
-    """Return every URL that there is."""
     paths = [row.get_absolute_url() for row in Topic.objects.all()]
     return sorted([f"https://example.com{path}" for path in paths if path])
 

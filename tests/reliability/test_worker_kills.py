@@ -113,7 +113,6 @@ def begun() -> bool:
 
 
 def is_done() -> bool:
-    """Return whether nothing is dirty any more, and no change waits."""
     return unfinished() == []
 
 

@@ -8,8 +8,6 @@ from django.core.cache.backends.locmem import LocMemCache
 
 
 class FailingCache(LocMemCache):
-    """Its server is gone, whatever it is asked."""
-
     def _fail(self, *args: Any, **kwargs: Any) -> Any:
         raise ConnectionError("no cache")
 

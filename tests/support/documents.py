@@ -30,7 +30,6 @@ class Listed:
 
 
 def read_urlset(content: bytes) -> list[Listed]:
-    """Return the entries of a page that is valid."""
     return [*_entries(content)]
 
 
@@ -58,7 +57,6 @@ def read_index(content: bytes) -> dict[str, str | None]:
 
 
 def locs(content: bytes) -> list[str]:
-    """Return the locations of a page that is valid."""
     return [listed.loc for listed in read_urlset(content)]
 
 
@@ -68,7 +66,6 @@ def all_locs(contents: Iterable[bytes]) -> list[str]:
 
 
 def parse(content: bytes, root_name: str) -> Any:
-    """Return the root of a document that is valid."""
     root = etree.fromstring(content)
     assert root.tag == _SITEMAP + root_name
     for schema in schemas(root_name):

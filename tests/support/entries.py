@@ -12,7 +12,6 @@ from django_sitemaps_plus.core.xml import escape
 
 
 def entry_line(entry: Entry) -> str:
-    """Return the ``<url>`` of an entry and its line end."""
     line = f"<url><loc>{escape(entry.loc)}</loc>"
     if entry.lastmod_text is not None:
         line += f"<lastmod>{entry.lastmod_text}</lastmod>"

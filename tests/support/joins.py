@@ -21,7 +21,6 @@ class Joined:
 
     @property
     def identity(self) -> Any:
-        """A value that two joins share if they are one."""
         return type(self), self.parent_alias, self.rows
 
     def __eq__(self, other: object) -> bool:
@@ -31,15 +30,12 @@ class Joined:
         return hash(self.identity)
 
     def equals(self, other: object) -> bool:
-        """Return whether the query has this join already."""
         return self == other
 
     def relabeled_clone(self, change_map: dict[str, str]) -> Joined:
-        """Return the join with other aliases."""
         return type(self)(change_map.get(self.parent_alias, "joined"), self.rows)
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """Return the SQL."""
         rows = " UNION ALL ".join([f"SELECT {n} AS n" for n in range(self.rows)])
         return f"INNER JOIN ({rows}) joined ON 1 = 1", []
 

@@ -19,7 +19,6 @@ class KeyFileEngine(Engine):
         """Take whatever it is told."""
 
     def files(self, site: Site) -> dict[str, str]:
-        """Return the file with the key."""
         return {f"{self.key}.txt": self.key}
 
 

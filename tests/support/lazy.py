@@ -10,7 +10,6 @@ class Lazy(Mapping):
     """Reads itself by ``read()``, which may fail."""
 
     def read(self) -> dict[str, Any]:
-        """Return what it has now."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[str]:

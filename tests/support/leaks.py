@@ -16,7 +16,6 @@ from redis import Redis
 
 
 def everything(error: BaseException) -> Iterator[str]:
-    """Yield all texts that an error can become."""
     yield from (str(error), repr(error), repr(error.args), repr(vars(error)))
     yield repr(pickle.dumps(error))
     # With locals, as tools that collect errors do.
@@ -31,7 +30,6 @@ def everything(error: BaseException) -> Iterator[str]:
 
 
 def everything_logged(records: list[logging.LogRecord]) -> Iterator[str]:
-    """Yield all texts that log records can become."""
     for record in records:
         yield record.getMessage()
         yield repr(vars(record))
@@ -40,7 +38,6 @@ def everything_logged(records: list[logging.LogRecord]) -> Iterator[str]:
 
 
 def everything_in_database() -> Iterator[str]:
-    """Yield the rows of all tables."""
     for name in connection.introspection.table_names():
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(name)}")  # noqa: S608 - a name of ours

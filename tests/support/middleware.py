@@ -12,8 +12,6 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 
 def other_urlconf(get_response: Handler) -> Handler:
-    """Switch to another URLconf."""
-
     def middleware(request: HttpRequest) -> HttpResponse:
         request.urlconf = "tests.support.urls_other"  # type: ignore[attr-defined]
         return get_response(request)
@@ -34,7 +32,6 @@ def other_surroundings(get_response: Handler) -> Handler:
 
 
 def surroundings(request: HttpRequest) -> HttpResponse:
-    """Say language, time zone and the URL of a product."""
     url = reverse("product-detail", kwargs={"slug": "x"})
     zone = timezone.get_current_timezone_name()
     return HttpResponse(f"{translation.get_language()} {zone} {url}")

@@ -52,7 +52,6 @@ def served() -> list[dict[str, Any]]:
 
 
 def objects() -> dict[str, bytes]:
-    """Return the plain bytes of every object in the default storage, by name."""
     root = Path(settings.MEDIA_ROOT) / "sitemaps"
     return {
         str(path.relative_to(root)): gzip.decompress(path.read_bytes())
@@ -62,7 +61,6 @@ def objects() -> dict[str, bytes]:
 
 
 def all_rows() -> dict[str, list[Any]]:
-    """Return everything in the app's tables."""
     models = apps.get_app_config("sitemaps_plus").get_models()
     return {
         model.__name__: list(model.objects.order_by("pk").values()) for model in models
@@ -90,7 +88,6 @@ def page_row(section: str, number: int) -> Page:
 
 
 def path_of(page: Page) -> Path:
-    """Return where the object of a page lies."""
     return Path(settings.MEDIA_ROOT) / "sitemaps" / page.object
 
 

@@ -25,7 +25,6 @@ def render(source: Any, key_range: KeyRange | None = None) -> RenderedPage:
 
 
 def plain(page: RenderedPage) -> bytes:
-    """Return the bytes of a page that has entries."""
     assert page.document is not None
     return inflate(page.document.gzip)
 

@@ -18,7 +18,6 @@ def own_tables() -> list[Any]:
 
 
 def make_tables(alias: str) -> None:
-    """Make the app's own tables on another database."""
     with connections[alias].schema_editor() as editor:
         for model in own_tables():
             editor.create_model(model)
@@ -44,11 +43,9 @@ class ReadsReplica:
         self.alias = alias
 
     def db_for_read(self, model: Any, **hints: Any) -> str:
-        """Read there, whatever it is."""
         return self.alias
 
     def db_for_write(self, model: Any, **hints: Any) -> str:
-        """Write to the primary."""
         return "default"
 
 

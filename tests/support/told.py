@@ -11,7 +11,6 @@ from django.dispatch import Signal
 
 @contextmanager
 def hearing(signal: Signal) -> Iterator[list[dict[str, Any]]]:
-    """Give a list of what a signal says."""
     heard = []
 
     def hear(sender, signal, **told):

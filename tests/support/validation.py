@@ -17,12 +17,10 @@ _EXTENSIONS = {
 
 
 def entry(path: str, inside: str = "") -> str:
-    """Return an entry of https://shop.example."""
     return f"<url><loc>https://shop.example{path}</loc>{inside}</url>"
 
 
 def listed(path: str) -> str:
-    """Return an entry of an index."""
     return f"<sitemap><loc>https://shop.example{path}</loc></sitemap>"
 
 

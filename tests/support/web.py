@@ -22,24 +22,19 @@ class Answer:
         return str(value)
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """Return a header."""
         return self.headers.get(name, default)
 
 
 class WebClient:
-    """Asks one server."""
-
     def __init__(self, url: str, seconds: float = 30) -> None:
         self.url = url
         self._seconds = seconds
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """Return the answer to a GET for a path, or a URL."""
         return self.ask("GET", path, headers)
 
     def head(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """Return the answer to a HEAD."""
         return self.ask("HEAD", path, headers)
 
     def ask(

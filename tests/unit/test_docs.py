@@ -495,7 +495,6 @@ def test_some_are_errors_of_django_and_python_too():
 
 
 def run(code: str) -> str:
-    """Return what a fresh interpreter without settings prints."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,

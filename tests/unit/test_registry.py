@@ -205,7 +205,6 @@ class TestAutodiscover:
 
 @pytest.fixture(autouse=True)
 def no_faults(monkeypatch: Any) -> None:
-    """Forget what a test finds."""
     monkeypatch.setattr(adoption, "faults", [])
     monkeypatch.setattr(registry, "pending", None)
     monkeypatch.setattr(registry, "unread", None)

@@ -66,7 +66,6 @@ class Clock:
 
 
 def main() -> None:
-    """Write all of it anew."""
     from django.db import connection
 
     from .project import KEPT, TABLES, project

@@ -22,16 +22,12 @@ TABLES = ("testapp_product", "testapp_label")
 
 
 class LabelSource(ModelSource):
-    """A key that is text."""
-
     model = Label
     location = Route("label-detail", code="code")
     limit = 3
 
 
 class PageSource(ViewSource):
-    """No model."""
-
     views = ["home", "about"]
 
 
@@ -40,8 +36,6 @@ class UrlEngine(RecordingEngine):
 
 
 class FeedEngine(RecordingEngine):
-    """Takes indexes."""
-
     takes = Takes.FEEDS
     follows_content = True
     batches: ClassVar[list[Batch]] = []

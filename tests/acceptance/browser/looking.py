@@ -50,8 +50,6 @@ _MEASURE = """
 
 @dataclass
 class Look:
-    """One page as one browser shows it."""
-
     found: dict[str, Any]
     console: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -70,7 +68,6 @@ def need_chromium() -> tuple[Any, str]:
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Start Debian's Chromium for the time of a ``with`` block."""
     api, program = need_chromium()
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
@@ -82,7 +79,6 @@ def chromium() -> Iterator[Any]:
 def opened(
     browser: Any, size: str, scheme: str = "light", **options: Any
 ) -> Iterator[Any]:
-    """Open a window of a size and scheme for the time of a ``with`` block."""
     context = browser.new_context(color_scheme=scheme, **SIZES[size], **options)
     context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     yield context
@@ -90,7 +86,6 @@ def opened(
 
 
 def look(context: Any, url: str, shot: Path) -> Look:
-    """Show a page, measure it, and keep a screenshot."""
     page, seen = context.new_page(), Look({})
     page.on("console", lambda message: seen.console.append(message.text))
     page.on("pageerror", lambda error: seen.console.append(str(error)))

@@ -24,7 +24,6 @@ class EverythingSource(Source):
     """More entries than a page for people has."""
 
     def entries(self, origin: str) -> Iterator[Entry]:
-        """Yield a full entry, a long one, and many plain ones."""
         yield Entry(
             f"{origin}/dams/1/",
             lastmod=MOMENT,

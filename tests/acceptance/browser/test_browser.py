@@ -24,7 +24,6 @@ XML, HTML = ("index", "page"), ("map", "section")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve the example project with static files, live."""
     site = Site(tmp_path_factory.mktemp("browser"))
     site.environment["DJANGO_SETTINGS_MODULE"] = f"{__package__}.settings"
     site.manage("migrate", "--verbosity", "0")
@@ -47,7 +46,6 @@ def looks(browser: Any, site: Site) -> dict[tuple[str, ...], Look]:
 
 @pytest.fixture(params=product(SIZES, SCHEMES), ids="-".join)
 def by_name(request: Any, looks: dict[tuple[str, ...], Look]) -> dict[str, Look]:
-    """Return the pages in one size and scheme."""
     return {name: looks[(name, *request.param)] for name in PATHS}
 
 
@@ -109,7 +107,6 @@ def contrast(one: str, other: str) -> float:
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour, as WCAG defines it."""
     parts = [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]]
     red, green, blue = (
         it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in parts

@@ -22,7 +22,6 @@ class DashboardSite(Site):
     sessions: dict[str, str]  # their keys, by the names of users
 
     def prepare(self) -> None:
-        """Fill it, and remember how it is."""
         self.environment["DJANGO_SETTINGS_MODULE"] = f"{__package__}.settings"
         self.sessions = json.loads(self.run("-m", f"{__package__}.state"))
         self.before = sqlite3.connect(":memory:")
@@ -30,16 +29,13 @@ class DashboardSite(Site):
             database.backup(self.before)
 
     def restore(self) -> None:
-        """Make everything as it was."""
         with closing(self.database()) as database:
             self.before.backup(database)
 
     def database(self) -> sqlite3.Connection:
-        """Open the database that the server uses."""
         return sqlite3.connect(self.directory / "db.sqlite3", timeout=20)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return what a query finds."""
         with closing(self.database()) as database:
             return database.execute(query).fetchall()
 
@@ -61,7 +57,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardSite
 
 @pytest.fixture
 def site(prepared: DashboardSite) -> DashboardSite:
-    """Give the site as it was prepared."""
     prepared.restore()
     return prepared
 

@@ -11,6 +11,4 @@ class UrlEngine(RecordingEngine):
 
 
 class FeedEngine(RecordingEngine):
-    """An engine that takes feeds, as Search Console does."""
-
     takes = Takes.FEEDS

@@ -11,17 +11,12 @@ from example_project.atlas.sitemaps import CitySource
 
 @register("towns")
 class TownSource(CitySource):
-    """All cities, on many small pages."""
-
     limit = 10
 
 
 @register("harbours")
 class HarbourSource(CitySource):
-    """Cities whose latitude is known."""
-
     limit = 20
 
     def get_queryset(self) -> QuerySet[City]:
-        """Leave out what lies on the equator."""
         return super().get_queryset().exclude(latitude=0)

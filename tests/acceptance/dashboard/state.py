@@ -20,7 +20,6 @@ CITY, EXCLUDED = 3, 5
 
 
 def load() -> None:
-    """Load some cities, two of them without what their URL is made of."""
     from django.core.management import call_command
 
     from example_project.atlas.loading import load_cities, load_countries, read_cities
@@ -33,7 +32,6 @@ def load() -> None:
 
 
 def build() -> None:
-    """Build all, then have a section lose most of its rows."""
     from django.core.management import CommandError, call_command
 
     from django_sitemaps_plus.diagnostics.requests import exclude

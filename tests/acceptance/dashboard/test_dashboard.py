@@ -56,12 +56,10 @@ def test_no_page_has_a_fault(browser, site, size, schemes):
 
 
 def texts(page: Any, selector: str) -> list[str]:
-    """Return the texts of elements."""
     return [text.strip() for text in page.locator(selector).all_inner_texts()]
 
 
 def has_focus(element: Any) -> bool:
-    """Return whether keys go to an element."""
     found: bool = element.evaluate("it => it === document.activeElement")
     return found
 
@@ -178,7 +176,6 @@ class TestSection:
 
 
 def said(page: Any) -> str:
-    """Return the message that the page shows."""
     text: str = page.locator(".messagelist li").inner_text()
     return text
 
@@ -346,11 +343,9 @@ def test_a_city_leaves_the_sitemap_and_comes_back(visit, site):
 
 
 def build(site: Any) -> None:
-    """Build the section of cities, as a cron job does."""
     site.manage("build_sitemaps", "cities", "--verbosity", "0")
 
 
 def is_listed(site: Any, url: str) -> bool:
-    """Return whether the sitemap of cities lists a URL."""
     found: bytes = site.get("/sitemap-cities-1.xml").content
     return f"<loc>{url}</loc>".encode() in found

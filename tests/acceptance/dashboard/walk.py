@@ -53,7 +53,6 @@ async (tags) => {
 
 
 def axe() -> str:
-    """Return the script of axe-core."""
     spec = find_spec("axe_playwright_python")
     if spec is None or spec.origin is None:
         pytest.skip("axe-core is missing: pip install -e .[browser]")
@@ -108,8 +107,6 @@ class Walk:
 
 
 def watch(page: Any, heard: list[str]) -> None:
-    """Have errors and warnings of a page added to a list."""
-
     def hear(message: Any) -> None:
         if message.type in ("error", "warning"):
             heard.append(f"{message.type}: {message.text}")
@@ -119,7 +116,6 @@ def watch(page: Any, heard: list[str]) -> None:
 
 
 def inline(body: str) -> Iterator[str]:
-    """Yield the scripts and styles that a document has in itself."""
     tree = html.fromstring(body)
     for element in tree.iter("script", "style"):
         if "src" not in element.attrib:

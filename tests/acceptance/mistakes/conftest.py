@@ -11,11 +11,9 @@ from .project import Project
 
 @pytest.fixture(scope="session")
 def fresh_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Make a project with a migrated database once; tests copy it."""
     return Project.start(tmp_path_factory.mktemp("mysite"))
 
 
 @pytest.fixture
 def project(fresh_project: Project, tmp_path: Path) -> Project:
-    """Give a migrated project without posts, which a test may change."""
     return fresh_project.copy(tmp_path / "mysite")

@@ -97,7 +97,6 @@ class Project:
 
     @classmethod
     def start(cls, directory: Path) -> Project:
-        """Make one in an empty directory, with an empty, migrated database."""
         project = cls(directory)
         project._python("-m", "django", "startproject", "mysite", str(directory))
         project.write("blog/__init__.py", "")
@@ -117,24 +116,20 @@ class Project:
         return Project(directory)
 
     def write(self, path: str, text: str) -> None:
-        """Write a file; the path is relative to the project."""
         file = self.directory / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace text that a file has once."""
         text = (self.directory / path).read_text()
         assert text.count(old) == 1, f"{path} has {old!r} {text.count(old)} times"
         self.write(path, text.replace(old, new))
 
     def settings(self, text: str) -> None:
-        """Append lines to the settings."""
         with (self.directory / "mysite/settings.py").open("a") as file:
             file.write(f"\n{text}\n")
 
     def manage(self, *arguments: str, **variables: str) -> CompletedProcess[str]:
-        """Run a management command, with environment variables of its own."""
         return self._python("manage.py", *arguments, **variables)
 
     def get(self, path: str = "/sitemap.xml", **variables: str) -> tuple[int, str, str]:
@@ -145,7 +140,6 @@ class Project:
         return status, text, done.stderr
 
     def rows(self, number: int) -> None:
-        """Add posts ``post-0``, ``post-1`` ... after those that there are."""
         [[begin]] = self.execute("SELECT count(*) FROM blog_post")
         now = datetime.now(UTC).replace(tzinfo=None).isoformat(" ")
         rows = [(f"post-{begin + n}", f"Post {begin + n}", now) for n in range(number)]

@@ -15,7 +15,6 @@ from .project import ROOT, Project
 
 @contextmanager
 def served(project: Project) -> Iterator[Program]:
-    """Serve a project as it is; its log begins after the messages of the start."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith("DJANGO_")}
     with place("runserver") as (port, directory):
         command = [sys.executable, str(project.directory / "manage.py"), "runserver"]

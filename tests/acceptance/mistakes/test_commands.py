@@ -238,7 +238,6 @@ TYPO = '    def location(self, post):\n        return f"/blog/{post.slugg}/"\n'
 
 
 def entries(project: Any) -> int:
-    """Return how many posts are listed."""
     return project.get("/sitemap-posts-1.xml")[1].count("<url>")
 
 

@@ -64,7 +64,6 @@ INCLUDE = f'    path("", include("{OURS}")),\n'
 
 
 def drop_ours(project: Any) -> None:
-    """Take the tables of this app away, as before its migration."""
     tables = project.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
         "AND name LIKE 'sitemaps_plus_%'"
@@ -74,7 +73,6 @@ def drop_ours(project: Any) -> None:
 
 
 def drop_all(project: Any) -> None:
-    """Have a database without any table."""
     (project.directory / "db.sqlite3").unlink()
 
 
@@ -85,7 +83,6 @@ def drop_column(project: Any) -> None:
 
 
 def delete_media(project: Any) -> None:
-    """Lose all files that were built."""
     project.manage("build_sitemaps")
     shutil.rmtree(project.directory / "media")
 
@@ -153,7 +150,6 @@ def test_a_database_that_goes_away_is_503(project):
 
 
 def spoil_media(project: Any) -> None:
-    """Have a file where the directory is to be."""
     project.write("media", "")
 
 

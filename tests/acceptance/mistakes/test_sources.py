@@ -239,7 +239,6 @@ urlpatterns = [urlpatterns[-1], *i18n_patterns(*urlpatterns[:-1])]
 
 
 def warnings_of(project: Project) -> set[str]:
-    """Return the ids of what the checks say."""
     done = project.manage("check")
     assert done.returncode == 0, done.stderr
     return set(re.findall(r"\(sitemaps_plus\.(\w+)\)", done.stderr))

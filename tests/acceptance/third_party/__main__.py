@@ -31,7 +31,6 @@ def run(program: str, settings: str, packages: list[str]) -> int:
 
 
 def installed(directory: str, packages: list[str]) -> str:
-    """Make a virtual environment with packages; return its interpreter."""
     venv.create(directory, with_pip=True)
     python = f"{directory}/bin/python"
     subprocess.run([python, "-m", "pip", "install", "-qq", *packages], check=True)

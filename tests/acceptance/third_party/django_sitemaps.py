@@ -60,7 +60,6 @@ CHANGES = {
 
 
 def main() -> int:
-    """Return the exit code of Django's test runner."""
     with tempfile.TemporaryDirectory() as directory:
         tests = fetched(Path(directory)) / "tests"
         for name, changes in CHANGES.items():
@@ -78,7 +77,6 @@ def main() -> int:
 
 
 def fetched(directory: Path) -> Path:
-    """Fetch and unpack the source of the installed Django; return where it is."""
     options = ["-qq", "--no-deps", "--no-binary=django", f"--dest={directory}"]
     wanted = f"django=={django.__version__}"
     pip = [sys.executable, "-m", "pip", "download", *options, wanted]

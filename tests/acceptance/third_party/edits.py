@@ -72,7 +72,6 @@ def version() -> tuple[str, str]:
 
 
 def say(*cells: str) -> None:
-    """Print a line of the table."""
     widths = zip(cells, (19, 22, 10, 12, 19, 0), strict=False)
     line = "".join([cell.ljust(width) for cell, width in widths]).rstrip()
     sys.stdout.write(f"{line}\n")
@@ -100,7 +99,6 @@ def shown(name: str) -> Iterator[str]:
 
 
 def difference(before: set[str], after: set[str]) -> str:
-    """Return how many URLs have gone, and how many have come."""
     return f"-{len(before - after)} +{len(after - before)}"
 
 
@@ -120,7 +118,6 @@ def expected() -> Urls:
 
 
 def built(**options: bool) -> Urls:
-    """Build, and return what the files list."""
     call_command("build_sitemaps", verbosity=0, **options)
     found: Urls = {}
     for url in listed("/sitemap.xml"):
@@ -130,7 +127,6 @@ def built(**options: bool) -> Urls:
 
 
 def listed(url: str) -> list[str]:
-    """Return what a file lists, as a crawler gets it."""
     answer = Client(headers={"host": HOST}).get(url, secure=True)
     assert answer.status_code == 200, (url, answer.status_code)
     return re.findall("<loc>([^<]*)</loc>", answer.content.decode())

@@ -18,6 +18,5 @@ class Events(Page):
     """A page with a second URL, which only its code knows."""
 
     def get_sitemap_urls(self, request: Any = None) -> list[dict[str, Any]]:
-        """Return both."""
         own: list[dict[str, Any]] = super().get_sitemap_urls(request)
         return [*own, own[0] | {"location": f"{own[0]['location']}past/"}]

@@ -72,7 +72,6 @@ CLASSES = {"pages": Pages, "categories": Categories, "products": Products}
 
 
 def fill() -> None:
-    """Make all rows; a page, a category and a product are hidden."""
     Locale.objects.create(language_code="en")
     home = _add(Page.add_root(instance=Page(title="Root", slug="root")), "home")
     host = settings.ALLOWED_HOSTS[0]

@@ -302,8 +302,6 @@ class TestOrder:
 
     @pytest.fixture
     def at_most(self, monkeypatch: Any) -> Any:
-        """Return what says how many pages an index may list."""
-
         def at_most(count: int) -> None:
             monkeypatch.setattr(limits, "MAX_ENTRIES", count)
 
@@ -567,7 +565,6 @@ def test_neither_a_view_nor_a_build_reads_them(shop, client):
 
 
 def figures(name: str) -> dict[str, float]:
-    """Return the figures of a section by their kind."""
     rows = Figure.objects.filter(site="default", name=name, hour=HOUR)
     rows = rows.exclude(kind="rate")  # which is never the same
     return dict(rows.values_list("kind", "value"))
@@ -710,8 +707,6 @@ class TestTotals:
 
 
 class Articles(Sitemap):
-    """A class of contrib."""
-
     def items(self) -> Any:
         return Product.objects.order_by("pk")
 

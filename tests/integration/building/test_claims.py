@@ -180,7 +180,6 @@ class TestTwoBuilders:
 
 
 def is_overdue(model: Any) -> bool:
-    """Return whether a claim is older than its lease."""
     limit = Now() - get_settings().lease
     return bool(model.objects.filter(claimed_at__lt=limit).exists())
 
@@ -343,7 +342,6 @@ def losing(times: int) -> Iterator[list[str]]:
 
 @pytest.fixture
 def changed(shop: Any) -> None:
-    """Publish three pages, then change each."""
     shop(3, limit=1)
     Product.objects.update(name="new", slug=Concat("slug", Value("-x")))
 

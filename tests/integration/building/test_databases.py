@@ -40,7 +40,6 @@ def is_ours(sql: str) -> bool:
 
 
 def urls(crawl: Any) -> list[str]:
-    """Return all that a crawler finds, in its order."""
     return list(chain.from_iterable(crawl().values()))
 
 
@@ -139,7 +138,6 @@ def rows_of(name: str, *shape: Any, **values: Any) -> Any:
 
 
 def explain(sql: str, params: Sequence[Any]) -> str:
-    """Return how the database runs a statement."""
     words = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
     with connection.cursor() as cursor:
         cursor.execute(f"{words} {sql}", params)

@@ -64,7 +64,6 @@ def state(client: Any) -> tuple[Any, ...]:
 
 
 def unmarked(crawled: dict[str, list[str]]) -> list[str]:
-    """Return every URL that a crawler finds, sorted, without the marks of renames."""
     found = [url for locations in crawled.values() for url in locations]
     return sorted(re.sub(r"(\d{5})-\w+/$", r"\1/", url) for url in found)
 
@@ -427,18 +426,15 @@ def own_location(self: Any, product: Product) -> str:
 
 
 def own_changefreq(self: Any, product: Product) -> str:
-    """Ask it for what is not the location."""
     own_location(self, product)
     return "daily"
 
 
 def malformed(self: Any, product: Product) -> str:
-    """Fail in the database, by what is in the row."""
     raise OperationalError("malformed JSON")
 
 
 def no_memory(self: Any, product: Product) -> str:
-    """Fail by what it is, whatever the row."""
     raise MemoryError
 
 

@@ -23,7 +23,6 @@ ROWS = 400
 
 
 def thin_out(tenths: int) -> None:
-    """Delete so many tenths of the rows of every page, one by one."""
     for number, row in enumerate(Product.objects.order_by("pk")):
         if number * tenths % 10 < tenths:
             row.delete()

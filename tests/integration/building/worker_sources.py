@@ -38,8 +38,6 @@ def meet() -> None:
 
 
 class SharedSource(limited(1)):
-    """A page for each row; the URL says who has rendered it."""
-
     def location(self, item: Product) -> str:
         meet()
         return f"/{'helper' if IS_HELPER else 'command'}/{item.slug}/"
@@ -64,8 +62,6 @@ class SlowSource(limited(1)):
 
 
 class FailingSource(limited(1)):
-    """No row can be read."""
-
     on_error = "raise"
 
     def priority(self, item: Product) -> float:

@@ -59,7 +59,6 @@ def show(rows: int, kind: Any = zoo.Plain, **attributes: Any) -> None:
 
 
 def entries(content: bytes) -> list[Listed]:
-    """Return what a page lists; priorities may be written with more digits."""
     if b"<url>" not in content:
         return []  # contrib answers with an empty urlset, which no schema accepts
     return [
@@ -82,7 +81,6 @@ def together(found: list[list[Listed]]) -> list[list[Listed]]:
 
 
 def random_sitemap(chance: random.Random) -> Any:
-    """Return a sitemap as projects have them."""
     order = chance.choice(["pk", "-pk", "name", "popularity", "-updated_at"])
     first = f"product-{chance.choice([0, 0, 3, 20]):05}"
     dates = chance.choice(["updated_at", "created_on", "nothing"])
@@ -485,13 +483,11 @@ def test_odd_requests_are_refused_or_answered(client: Any, settings: Any) -> Non
 
 @pytest.fixture
 def bare(settings: Any, sections: Any) -> None:
-    """Have no section, no setting and no storage."""
     settings.SITEMAPS_PLUS = {}
     settings.MEDIA_ROOT = ""
 
 
 def found(settings: Any, *urlpatterns: Any) -> set[str]:
-    """Return the ids of what our checks say of URLs."""
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": list(urlpatterns)})
     ids = [it.id.partition("sitemaps_plus.")[2] for it in run_checks()]
     return set(filter(None, ids))

@@ -16,8 +16,6 @@ from .engines import ENGINES, path_of
 
 
 class Clock:
-    """The time by which engines are told."""
-
     def __init__(self) -> None:
         self._real = timezone.now
         self._passed = timedelta()
@@ -75,6 +73,5 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def recording(tell: Callable[..., None]) -> type[RecordingEngine]:
-    """Have one engine told, which remembers it."""
     tell(recording=RecordingEngine)
     return RecordingEngine

@@ -165,7 +165,6 @@ NEWS = "https://shop.example/news.atom?lang=de&full=1"
 
 
 def of_ours(name: str, **options: Any) -> dict[str, Any]:
-    """Return the settings of an engine of the package."""
     return {"BACKEND": f"django_sitemaps_plus.notifications.{name}", "OPTIONS": options}
 
 

@@ -9,5 +9,4 @@ import pytest
 
 @pytest.fixture
 def public(media_root: Path) -> Path:
-    """Return where the names are."""
     return media_root / "sitemaps" / "public"

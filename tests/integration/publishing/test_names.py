@@ -262,26 +262,22 @@ def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
 
 
 def replace(public: Path) -> None:
-    """Put another file in the place of one."""
     (public / PAGE).unlink()
     (public / PAGE).write_bytes(b"other")
 
 
 def link_to_nothing(public: Path) -> None:
-    """Put a link that leads nowhere in the place of one."""
     (public / PAGE).unlink()
     (public / PAGE).symlink_to("nowhere")
 
 
 def change_in_place(public: Path) -> None:
-    """Change bytes of what the name shows, a while later, but not how many."""
     published = (public / PAGE).stat()
     (public / PAGE).write_bytes(b"x" * published.st_size)
     os.utime(public / PAGE, (published.st_atime, published.st_mtime + 60))
 
 
 def make_unreadable(public: Path) -> None:
-    """Take all rights on what the names show."""
     for path in public.glob("sitemap*"):
         path.chmod(0)
 

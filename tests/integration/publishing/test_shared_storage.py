@@ -62,13 +62,11 @@ def rows(sections: Any) -> None:
 
 @contextmanager
 def using(alias: str) -> Iterator[None]:
-    """Keep our rows in one of the databases."""
     with override_settings(DATABASE_ROUTERS=[RowsElsewhere(alias)]):
         yield
 
 
 def build(*options: str) -> None:
-    """Build, as a command of the database in use."""
     call_command("build_sitemaps", *options, verbosity=0)
 
 
@@ -85,13 +83,11 @@ def prune_long_after() -> None:
 
 
 def lost(media_root: Path) -> list[str]:
-    """Return the objects that pages point to and that are not there."""
     named = Page.objects.exclude(object="").values_list("object", flat=True)
     return [it for it in named if not (media_root / "sitemaps" / it).exists()]
 
 
 def namespace() -> str:
-    """Return the only one of the database in use."""
     (found,) = Section.objects.values_list("namespace", flat=True).distinct()
     named = Page.objects.exclude(object="").values_list("object", flat=True)
     assert {it.partition("/")[0] for it in named} == {found}
@@ -99,7 +95,6 @@ def namespace() -> str:
 
 
 def put(model: Any, row: dict[str, Any], alias: str) -> None:
-    """Put a row into a database, as it is."""
     names = [it.attname for it in model._meta.concrete_fields if not it.generated]
     model(**{name: row[name] for name in names}).save(using=alias)
 

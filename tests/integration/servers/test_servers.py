@@ -48,12 +48,10 @@ SAID = {"host": "shop.example", "key": "0123456789", "urlList": [URL]}
 
 
 def ping(engine_url: str, target: str = URL) -> int:
-    """Tell an engine of a URL; return the status of its answer."""
     return request("GET", f"{engine_url}/ping", query={"sitemap": target}).status
 
 
 def open_ping(engine: LocalEngine) -> socket.socket:
-    """Send a ping, and return the socket on which its answer comes."""
     parts = urlsplit(engine.url)
     client = socket.create_connection((str(parts.hostname), parts.port or 0), 60)
     client.sendall(f"GET /ping?sitemap={URL} HTTP/1.0\r\n\r\n".encode())
@@ -129,7 +127,6 @@ def test_a_person_reads_two_columns(capsys):
 
 
 def ask(port: int, value: str = "v", timeout: float = 0.25) -> Any:
-    """Set a key and return what it is then."""
     with redis.Redis(
         port=port,
         socket_timeout=timeout,

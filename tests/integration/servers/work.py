@@ -11,13 +11,11 @@ from tests.support.testapp.models import Product
 
 @shared_task(ignore_result=True)
 def count_products() -> None:
-    """Leave a product whose name is how many there were."""
     n = Product.objects.count()
     Product.objects.create(name=f"saw {n}", slug=f"saw-{n}")
 
 
 @shared_task(ignore_result=True, acks_late=True, reject_on_worker_lost=True)
 def hold() -> None:
-    """Say that it is at work, and stay so."""
     count_products()
     time.sleep(600)

@@ -26,8 +26,6 @@ class Plain(Sitemap):
 
 
 class Ordered(Plain):
-    """Another order, and nothing declared but the location."""
-
     changefreq = None
     priority = None
     lastmod = None
@@ -40,8 +38,6 @@ class Ordered(Plain):
 
 
 class Deferred(Plain):
-    """Only what is needed, with related rows."""
-
     def items(self) -> Any:
         return Product.objects.only("slug", "updated_at").order_by("slug").distinct()
 

@@ -333,8 +333,6 @@ class Hosted(Remembered):
 
 
 class Project:
-    """The usual URLs, and the classes by views in the place of contrib's."""
-
     sitemaps = {"domains": Domains, "remembered": Remembered, "hosted": Hosted}
     urlpatterns = [
         *urlpatterns,
@@ -344,7 +342,6 @@ class Project:
 
 @pytest.fixture
 def products(sections: Any, settings: Any) -> None:
-    """Have 25 products of the first site, and one that is not, by two classes."""
     make_products(25, popularity=1)
     make_products(1, first=25, popularity=2)
     sections.register("domains", Domains)

@@ -42,23 +42,17 @@ class Refusing(FileSystemStorage):
 
 
 class PaintingSource(ModelSource):
-    """The file of the row itself."""
-
     model = Painting
     location = Route("book-detail", slug="slug")
     images: Any = "photo"
 
 
 class ReprintSource(PaintingSource):
-    """That of another row."""
-
     model = Reprint
     images = "painting__photo"
 
 
 class AnnotationSource(ReprintSource):
-    """That of the first of other rows."""
-
     images = "first"
 
     def get_queryset(self) -> Any:
@@ -92,7 +86,6 @@ def rows(settings):
 
 
 def images_of(page: RenderedPage) -> list[list[str]]:
-    """Return the images of each entry of a page that is valid."""
     root = parse(plain(page), "urlset")
     return [[image.text for image in url.iter(f"{IMAGE}loc")] for url in root]
 

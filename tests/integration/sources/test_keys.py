@@ -63,7 +63,6 @@ pytestmark = pytest.mark.database
 
 
 def keyed(model: Any, location: Any, **attributes: Any) -> Any:
-    """Return a source of a model."""
     own = {"model": model, "location": location, **attributes}
     return type("Keyed", (ModelSource,), own)
 
@@ -269,7 +268,6 @@ def test_some_types_of_django_have_no_such_text(field):
 
 
 def rows_of(model: Any) -> None:
-    """Make 25 rows of a model with any type of key."""
     numbers = range(25)
     made = {
         Seat: lambda n: Seat(row=n % 5, number=n),
@@ -284,8 +282,6 @@ def rows_of(model: Any) -> None:
 
 
 class Rows(Sitemap):
-    """Rows of a model, ten a page."""
-
     limit, model = 10, Coin
 
     def items(self) -> Any:
@@ -366,7 +362,6 @@ KINDS = [*BY_KEY, *zoo.BY_POSITION, *zoo.OWN_PAGES]
 
 
 def lines_by_key(kind: Any, keys: list[Any], sections: Any) -> dict[str, str]:
-    """Return the lines of rows by their keys."""
     given = kind() if isfunction(kind) else kind
     sections.register("section", given)
     with surroundings(SITE):

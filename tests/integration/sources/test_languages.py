@@ -70,7 +70,6 @@ def routed(**attributes: Any) -> type[RouteSource]:
 
 
 def counts(page: Any) -> tuple[int, int, int]:
-    """Return the numbers of entries, values left out and rows left out."""
     return (page.tally.entries, page.tally.dropped, page.tally.skipped)
 
 
@@ -80,12 +79,10 @@ def of_second(product: Any, there: Any, elsewhere: Any) -> Any:
 
 
 def listed(source: Any) -> list[Listed]:
-    """Return the entries of a source that has one page."""
     return read_urlset(plain(render(source)))
 
 
 def by_path(source: Any) -> dict[str, list[tuple[str, str]]]:
-    """Return the alternates of each entry, by paths."""
     host = "https://example.com"
     return {
         it.loc.removeprefix(host): [(k, v.removeprefix(host)) for k, v in it.alternates]
@@ -271,7 +268,6 @@ class TranslatedSource(RouteSource):
     location = Route("product-detail", slug="slug_{language}")
 
     def get_queryset(self) -> Any:
-        """Have no French version of one of them."""
         return (
             super()
             .get_queryset()

@@ -77,7 +77,6 @@ def make_varied() -> None:
 
 
 def listed_by(model: Any, **declared: Any) -> list[str]:
-    """Return the locations of a source of a model."""
     source = type("Source", (ModelSource,), {"model": model, **declared})
     return locs(plain(render(source)))
 
@@ -360,7 +359,6 @@ def test_a_check_only_warns_of_the_mark():
 
 @pytest.fixture
 def rows():
-    """Rows with each kind of column that the models have."""
     make_products(3)
     Cafe.objects.create(slug="cafe", seats=4)
     Annex.objects.create(slug="annex")

@@ -141,8 +141,6 @@ class Classes(GenericSitemap):
 
 
 class Project:
-    """The usual URLs, and the class by a view in the place of contrib's."""
-
     of_url = {"sitemaps": {"classes": Classes}}
     urlpatterns = [*urlpatterns, path("theirs.xml", drop_in.sitemap, of_url)]
 

@@ -62,17 +62,14 @@ COUNTED = "count(*) OVER (PARTITION BY testapp_book.author_id)"
 
 
 def numbered(**filters: Any) -> QuerySet[Any]:
-    """Return books, of each author from the latest on."""
     return BOOKS().annotate(number=NUMBER).filter(**filters)
 
 
 def latest(**filters: Any) -> QuerySet[Any]:
-    """Return the latest book of each author."""
     return numbered(number=1, **filters)
 
 
 def with_good_tags() -> QuerySet[Any]:
-    """Return books by a relation that is joined under a condition."""
     good = FilteredRelation("tags", condition=Q(tags__name="tag 2"))
     return BOOKS().annotate(good=good).filter(good__isnull=False)
 
@@ -158,7 +155,6 @@ def path_of(book: Any) -> str:
 
 
 def declared(queryset: QuerySet[Any]) -> Any:
-    """Return the same as an expression."""
     if "number" not in queryset.query.annotations:
         return Concat(Value("/"), "slug", Value("//"), output_field=CharField())
     number = Cast(Cast(F("number") * 100, IntegerField()), CharField())
@@ -181,7 +177,6 @@ def books() -> list[Book]:
 
 
 def crawled(client: Any) -> dict[str, list[str]]:
-    """Return the URLs of each section, sorted."""
     response, found = client.get("/sitemap.xml"), dict[str, list[str]]()
     for page in read_index(response.content) if response.status_code == 200 else ():
         path = page.removeprefix("https://example.com")
@@ -297,8 +292,6 @@ class Hiding(QuerySet):
 
 
 class Wrapped:
-    """Stands for a book."""
-
     def __init__(self, book):
         self.book, self.number = book, book.pk
 
@@ -517,7 +510,6 @@ TAGGED_BOOKS = {"tags__name__gte": "tag"}
 
 @pytest.fixture
 def tagged_books() -> None:
-    """Add three books, each with three tags."""
     author = Author.objects.create(name="A")
     tags = [Tag.objects.create(name=f"tag {number}") for number in range(3)]
     for number in range(3):

@@ -130,8 +130,6 @@ def served(client: Any, crawl: Any) -> Any:
 
 
 class Method(GallerySource):
-    """A method makes rows instances, and leaves the path as it is."""
-
     images = "photos__address"
 
     def changefreq(self, gallery: Gallery) -> None:
@@ -156,8 +154,6 @@ class Repeating(Chosen):
 
 
 class ByName(GallerySource):
-    """Pages are ranges of another key."""
-
     images, key = "photos__address", "slug"
 
 
@@ -172,8 +168,6 @@ class Latest(GallerySource):
 
 
 class FetchedQuerySet(QuerySet):
-    """Takes part in fetching rows."""
-
     def _fetch_all(self) -> None:
         super()._fetch_all()
 

@@ -34,7 +34,6 @@ class SlowSource(ProductSource):
     """Each page takes a while, so that several workers find something to do."""
 
     def location(self, item: Product) -> str:
-        """Return its URL, which tells who rendered it."""
         time.sleep(0.1)
         return f"/{os.getpid()}/{item.slug}/"
 
@@ -49,8 +48,5 @@ class HangingSource(ProductSource):
 
 
 class BrokenSource(ProductSource):
-    """A source that cannot be read."""
-
     def get_queryset(self) -> Any:
-        """Raise."""
         raise RuntimeError("its service is away")

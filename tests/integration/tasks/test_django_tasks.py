@@ -53,7 +53,6 @@ def executor(configure: Any) -> None:
 
 
 def waiting() -> list[tuple[str, Any]]:
-    """Return the tasks that wait, and their arguments."""
     send_wakeups()
     rows = DBTaskResult.objects.order_by("enqueued_at")
     return [(it.task_path.rpartition(".")[2], it.args_kwargs["args"]) for it in rows]

@@ -164,7 +164,6 @@ class Told:
         """Tell nobody."""
 
     def build(self, names: Any, **options: Any) -> None:
-        """Build as workers do, and note what was asked for."""
         self.asked.append(set(names))
         build_sections(names, **options)
 

@@ -47,7 +47,6 @@ HANG = 30
 
 
 def rename(number: int, slug: str) -> None:
-    """Save the n-th product under another slug."""
     product = Product.objects.order_by("pk")[number]
     product.slug = slug
     product.save(update_fields=["slug"])
@@ -61,13 +60,11 @@ def wait_until_published(*slugs: str) -> None:
 
 
 def wait_until_built(count: int, message: str) -> None:
-    """Return once so many pages are built."""
     pages = Page.objects.of("default", "products")
     wait_until(lambda: pages.filter(built__gt=0).count() >= count, message)
 
 
 def told(message: Any) -> tuple[str, Any]:
-    """Return the task that a message is for, and its arguments."""
     arguments, keywords, _ = message.payload
     assert keywords == {}
     assert message.headers["ignore_result"]

@@ -15,8 +15,6 @@ from .rows import NOW
 
 
 class Clock:
-    """The time that the app sees."""
-
     time: datetime = NOW
 
     def __call__(self) -> datetime:

@@ -31,8 +31,6 @@ class PlaceSource(ModelSource):
 
 
 class EventSource(ModelSource):
-    """Events while they last."""
-
     model = Event
     location = Route("product-detail", slug="slug")
     starts = "starts_at"
@@ -71,7 +69,6 @@ def noticed(section: Section) -> list[int]:
 
 
 def dirty(section: Section) -> list[int]:
-    """Return the numbers of the pages that are to be built again."""
     pages = section.pages.filter(wanted__gt=F("built")).order_by("number")
     return list(pages.values_list("number", flat=True))
 
@@ -99,7 +96,6 @@ def load(directory: Path, *rows: dict[str, Any]) -> None:
 
 
 def make_older(section: Section, seconds: float) -> None:
-    """Let the last comparison of all pages lie further back."""
     section.pages.update(checked_at=F("checked_at") - timedelta(seconds=seconds))
 
 

@@ -29,7 +29,6 @@ from .rows import PlaceSource, dirty, keys, noticed, recorded
 
 @pytest.fixture
 def section(shop):
-    """Six products, three a page."""
     return shop(6, limit=3)
 
 
@@ -53,7 +52,6 @@ def fill(alias, count=6):
 
 
 def age(alias, seconds=31):
-    """Let so many seconds pass since a build first saw changes."""
     Change.objects.using(alias).update(seen_at=Now() - timedelta(seconds=seconds))
 
 

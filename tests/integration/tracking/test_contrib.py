@@ -39,45 +39,33 @@ class ByKey(Sitemap):
 
 
 class Sliced(ByKey):
-    """The first hundred."""
-
     def items(self):
         return super().items()[:100]
 
 
 class Union(ByKey):
-    """Two querysets of one model."""
-
     def items(self):
         rows = super().items().order_by()
         return rows.union(rows).order_by("pk")
 
 
 class Listed(ByKey):
-    """A list."""
-
     def items(self):
         return list(super().items())
 
 
 class OwnPaginator(ByKey):
-    """Decides itself what is on a page."""
-
     @property
     def paginator(self):
         return Paginator(self.items(), 2)
 
 
 class OwnUrls(ByKey):
-    """Makes the entries itself."""
-
     def get_urls(self, page=1, site=None, protocol=None):
         return super().get_urls(page, site, protocol)
 
 
 class Names(Sitemap):
-    """The names of views."""
-
     def items(self):
         return ["home", "about"]
 

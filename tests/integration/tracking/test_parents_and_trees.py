@@ -58,7 +58,6 @@ def cafes():
 
 
 def make_theatres(model):
-    """Add three whose venues have other keys than they have."""
     for n in range(5):
         Venue.objects.create(slug=f"venue-{n}")
     return [model.objects.create(slug=f"theatre-{n}") for n in range(3)]

@@ -94,7 +94,6 @@ class ShelfSource(BookSource):
 
 @pytest.fixture
 def library():
-    """Two authors with ten books each, the first one's on the first two pages."""
     one, two = [Author.objects.create(name=name) for name in ("one", "two")]
     return one, make_books(one, 10, "a"), two, make_books(two, 10, "b")
 
@@ -316,8 +315,6 @@ class TestManyToMany:
 
 
 class FilmSource(BookSource):
-    """Its pages depend on who plays in a film; two films a page."""
-
     model = Film
     limit = 2
     priority = times("cast__name")
@@ -344,7 +341,6 @@ class PartnerSource(BookSource):
 
 @pytest.fixture
 def films():
-    """Six films, of which the last has the actor who plays in it."""
     Film.objects.bulk_create([Film(slug=f"film-{n}") for n in range(6)])
     return list(Film.objects.order_by("pk"))
 

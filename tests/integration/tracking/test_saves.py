@@ -70,14 +70,12 @@ class Undo(Exception):
 
 
 def statements(act):
-    """Return the SQL of all that an act asks."""
     with CaptureQueriesContext(connection) as queries:
         act()
     return [query["sql"] for query in queries]
 
 
 def create(name: str) -> list[str]:
-    """Create a product; return the statements that this took."""
     return statements(lambda: Product.objects.create(name=name, slug=name))
 
 
@@ -220,7 +218,6 @@ def no_sections(monkeypatch):
 
 
 def bad_settings(monkeypatch):
-    """The setting cannot be read."""
     monkeypatch.setattr(known, "is_tracking", None)
 
 
@@ -351,7 +348,6 @@ def test_a_transaction_that_is_broken_already_is_left_alone(publish, messages):
 
 @pytest.fixture
 def two_sections(sections) -> None:
-    """Have two sections that list products."""
     sections.register("products", ProductSource)
     sections.register("more", limited(5))
 

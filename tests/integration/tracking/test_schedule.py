@@ -57,7 +57,6 @@ YEAR = timedelta(days=365)
 
 @pytest.fixture
 def section(shop):
-    """Twelve products, three a page, the last lastmod at START + 11 minutes."""
     return shop(12, limit=3)
 
 
@@ -602,8 +601,6 @@ class TestMoments:
 
 
 class Views(ViewSource):
-    """Three views."""
-
     views = ["home", "about", "contact"]
 
 

@@ -697,8 +697,6 @@ def test_which_values_differ(kind):
 
 
 def of_contrib():
-    """Return a contrib class that lists featured rows."""
-
     class Featured(Sitemap):
         limit = 3
 

@@ -99,7 +99,6 @@ IMPOSSIBLE = [
 
 @pytest.fixture
 def all_files(configure: Any) -> None:
-    """Have a robots.txt and a key file."""
     configure(ENGINES=ENGINES, ROBOTS={})
 
 
@@ -364,7 +363,6 @@ class Products(Sitemap):
 
 
 def moved(client, path: str) -> str:
-    """Return where an old URL leads."""
     response = client.get(path)
     assert response.status_code == 301
     return str(response["Location"])

@@ -338,8 +338,6 @@ def in_index(client: Any) -> dict[str, str | None]:
 
 
 def contrib(**attributes: Any) -> type[Sitemap]:
-    """Return a class of contrib that lists all products."""
-
     def items(self: Sitemap) -> Any:
         return Product.objects.all()
 
@@ -454,7 +452,6 @@ class TestIndex:
 
 
 def edit(number: int, at: datetime | None) -> None:
-    """Let a product have been edited at a time."""
     Product.objects.filter(slug=f"product-{number:05}").update(updated_at=at)
 
 

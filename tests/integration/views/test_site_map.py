@@ -42,7 +42,6 @@ PARTS, PAGES = "nav[@aria-label='Parts']", "nav[@aria-label='Pages']"
 
 
 def links(client: Any, path: str, part: str) -> list[str]:
-    """Return where the links of a part of a page lead."""
     response = client.get(path)
     assert response.status_code == 200
     hrefs = html.fromstring(response.content).xpath(f"//{part}//a/@href")
@@ -98,7 +97,6 @@ class Odd(Source):
     """Entries whose URLs are not ASCII, or look like HTML."""
 
     def entries(self, origin: str) -> Any:
-        """Yield some with a date, and one with a time."""
         yield Entry(f"{origin}/", lastmod=date(2026, 1, 2))
         for path in ("shop/%3Cb%3E/?a=1&b='2'", "shop/größe", "größe/12/"):
             yield Entry(f"{origin}/{path}", lastmod=START)
@@ -151,7 +149,6 @@ class Versions(Source):
     """One page in two languages, and one in German alone."""
 
     def entries(self, origin: str) -> Any:
-        """Yield both versions of the first, and the second."""
         both = [Alternate("en", f"{origin}/a/"), Alternate("de", f"{origin}/de/a/")]
         yield from [Entry(version.href, alternates=both) for version in both]
         german = f"{origin}/de/b/"
@@ -197,7 +194,6 @@ def test_without_entries_it_is_404(sections, client):
 
 
 def titles(client: Any, path: str = "/sitemap/named/") -> list[str]:
-    """Return the words of the links of a page."""
     response = client.get(path)
     assert response.status_code == 200
     return html.fromstring(response.content).xpath(f"//{CONTENT}//a//text()")
@@ -209,56 +205,39 @@ class WithMethods(ModelSource):
     model = Product
 
     def location(self, obj: Product) -> str:
-        """Return the address that the row gives itself."""
         return obj.get_absolute_url()
 
 
 class Views(ViewSource):
-    """A view."""
-
     views = ("home",)
 
     def title(self, view: str) -> str:
-        """Return it by its name."""
         return f"View {view}"
 
 
 class Given(Source):
-    """An entry, whose path is a number."""
-
     def entries(self, origin: str) -> Any:
-        """Yield it."""
         yield Entry(f"{origin}/12/")
 
     def title(self, entry: Entry) -> str:
-        """Return the title of an entry."""
         return f"Number {entry.loc.rpartition('/')[0][-2:]}"
 
 
 class Contrib(Sitemap[Product]):
-    """A class of contrib."""
-
     def items(self) -> Any:
-        """Return the products."""
         return Product.objects.order_by("pk")
 
 
 class Titled(Contrib):
-    """A class of contrib with titles, in each language."""
-
     i18n = True
     languages = ("en", "de")
 
     def title(self, item: Product) -> str:
-        """Return the title of an item."""
         return f"Product {item.name}"
 
 
 class Paged(Contrib):
-    """A class of contrib with its own pages."""
-
     def get_urls(self, *args: Any, **kwargs: Any) -> Any:
-        """Return those of contrib."""
         return super().get_urls(*args, **kwargs)
 
 
@@ -266,7 +245,6 @@ class Spoken(Titled):
     """A class whose titles are translated when they are asked for."""
 
     def title(self, item: Product) -> str:
-        """Return a word."""
         return gettext("Yes")
 
 
@@ -281,7 +259,6 @@ class SpokenViews(Views):
 
 
 def fail(*args: Any) -> Any:
-    """Raise."""
     raise RuntimeError("asked")
 
 

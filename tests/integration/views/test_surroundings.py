@@ -36,8 +36,6 @@ COMMANDS = [
 
 
 class Methods(ModelSource):
-    """By methods that depend on all that surrounds them."""
-
     model = Product
 
     def location(self, product: Product) -> str:

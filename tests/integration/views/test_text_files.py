@@ -60,7 +60,6 @@ def lines_of(response: Any) -> list[str]:
 
 
 def sitemaps(response: Any) -> list[str]:
-    """Return the sitemaps that Python finds in a robots.txt."""
     parser = RobotFileParser()
     parser.parse(lines_of(response))
     return parser.site_maps() or []

@@ -16,13 +16,10 @@ ROOT = Path(__file__).parents[3]
 
 
 class Asked:
-    """One that runs."""
-
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def ask(self, line: str) -> str:
-        """Return what it says to a line."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(f"{line}\n")

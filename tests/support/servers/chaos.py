@@ -24,8 +24,6 @@ _ABORT = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weather:
-    """What happens to connections."""
-
     silent: bool = False  # nothing is passed on
     breaks: bool = False  # every connection breaks, new ones at once
     listens: bool = True
@@ -61,7 +59,6 @@ class ChaosProxy:
         self._become(_Weather(breaks=True, listens=False))
 
     def close(self) -> None:
-        """End it and wait for its threads."""
         self.refuse()
         for thread in self._threads:
             thread.join()

@@ -31,7 +31,6 @@ def run_build(
     program: Sequence[str] = ("-m", "django", "build_sitemaps"),
     **overrides: Any,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``build_sitemaps`` for a source, and return when it has ended."""
     return subprocess.run(
         [sys.executable, *program, *words],
         cwd=ROOT,

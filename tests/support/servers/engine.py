@@ -57,8 +57,6 @@ def count_accepted(journal: list[Heard]) -> Counter[str]:
 
 
 class LocalEngine:
-    """All engines at one address."""
-
     def __init__(
         self,
         port: int = 0,
@@ -76,21 +74,17 @@ class LocalEngine:
         self.state = State(url=self.url, site_url=site_url)
 
     def serve(self) -> None:
-        """Serve until it is closed."""
         self._server.serve_forever(poll_interval=0.01)
 
     def close(self) -> None:
-        """End it, and what still waits for an answer."""
         self.ended.set()
         self._server.shutdown()
         self._server.server_close()
 
     def heard(self, kind: str) -> list[Heard]:
-        """Return what was heard by one kind of engine."""
         return [heard for heard in self.journal if heard.kind == kind]
 
     def accepted(self) -> Counter[str]:
-        """Return how many times each URL was accepted, answered or not."""
         return count_accepted(self.journal)
 
     def hear(self, request: Request, fault: Fault | None) -> Verdict:
@@ -143,7 +137,6 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 5  # seconds that a client may keep it waiting
 
     def handle_any(self) -> None:
-        """Read a request, judge it and answer."""
         engine = self.server.engine
         path, _, query = self.path.partition("?")
         size = int(self.headers.get("Content-Length", "-1"))
@@ -187,7 +180,6 @@ class EngineProgram(Program):
     """
 
     def journal(self) -> list[Heard]:
-        """Return what it has heard in all its lives."""
         found = []
         for line in self.log.read_text("utf-8").splitlines():
             # The last line of a life may be torn: nobody had an answer to that.

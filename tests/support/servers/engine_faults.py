@@ -90,7 +90,6 @@ class Faults:
             self._random = random.Random(seed)
 
     def heal(self) -> None:
-        """Behave from now on."""
         with self._lock:
             self._scripts.clear()
             self._chances = {}

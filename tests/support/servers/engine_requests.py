@@ -20,31 +20,25 @@ class Request:
     body: bytes
 
     def parameters(self) -> dict[str, str]:
-        """Return the query, which names everything once."""
         found = parse_qs(self.query, strict_parsing=True)
         require(all(len(v) == 1 for v in found.values()), 400, "named twice")
         return {name: values[0] for name, values in found.items()}
 
     def form(self) -> dict[str, list[str]]:
-        """Return the fields of a form."""
         self.is_of("application/x-www-form-urlencoded")
         return parse_qs(self.body.decode("ascii"), strict_parsing=True)
 
     def json(self) -> Any:
-        """Return the document in the body."""
         self.is_of("application/json")
         return json.loads(self.body.decode("utf-8"))
 
     def is_of(self, content_type: str) -> None:
-        """Refuse another content type."""
         found = self.headers.get_content_type()
         require(found == content_type, 400, f"{found} is not {content_type}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the engine has decided."""
-
     status: int
     body: bytes = b""
     targets: tuple[str, ...] = ()

@@ -100,7 +100,6 @@ def judge_token(state: State, request: Request) -> Verdict:
 
 
 def judge_search_console(state: State, request: Request) -> Verdict:
-    """Take a sitemap, or tell of one, for who has an access token."""
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     is_known = kind == "Bearer" and token in state.tokens
     require(is_known, 401, f'{{"error": {{"code": 401, "token": "{token}"}}}}')
@@ -132,7 +131,6 @@ def _no_permission(site_url: str) -> str:
 
 
 def judge_bing(state: State, request: Request) -> Verdict:
-    """Take a feed; its errors are codes in a 400."""
     require(request.method == "POST", 405, "only POST")
     key = request.parameters().get("apikey")
     unknown = f'{{"ErrorCode":3,"Message":"ERROR!!! InvalidApiKey {key}"}}'
@@ -145,7 +143,6 @@ def judge_bing(state: State, request: Request) -> Verdict:
 
 
 def judge_yandex(state: State, request: Request) -> Verdict:
-    """Take a sitemap once."""
     require(request.method == "POST", 405, "only POST")
     token = request.headers.get("Authorization")
     unknown = f'{{"error_code":"INVALID_OAUTH_TOKEN","got":"{token}"}}'
@@ -165,7 +162,6 @@ def judge_yandex(state: State, request: Request) -> Verdict:
 
 
 def judge_baidu(state: State, request: Request) -> Verdict:
-    """Take lines of URLs."""
     require(request.method == "POST", 405, "only POST")
     asked = request.parameters()
     token, site = asked.get("token"), asked.get("site", "")
@@ -191,7 +187,6 @@ def _baidu(message: str) -> str:
 
 
 def judge_hub(state: State, request: Request) -> Verdict:
-    """Take topics."""
     require(request.method == "POST", 405, "only POST")
     form = request.form()
     require(form.get("hub.mode") == ["publish"], 400, "hub.mode is not publish")
@@ -202,7 +197,6 @@ def judge_hub(state: State, request: Request) -> Verdict:
 
 
 def judge_ping(state: State, request: Request) -> Verdict:
-    """Take a sitemap's URL."""
     require(request.method == "GET", 405, "only GET")
     target = request.parameters().get("sitemap", "")
     require(_host(target) and MARKER not in target, 400, "no sitemap")

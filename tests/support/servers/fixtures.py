@@ -21,14 +21,12 @@ from .workers import Broker, messages_to
 
 @pytest.fixture
 def valkey() -> Iterator[Valkey]:
-    """Give a server that the test may kill and freeze."""
     with start_valkey() as server:
         yield server
 
 
 @pytest.fixture
 def chaos(valkey: Valkey) -> Iterator[ChaosProxy]:
-    """Give a proxy of that server."""
     with start_chaos(valkey.port) as proxy:
         yield proxy
 
@@ -73,7 +71,6 @@ def broker(request: pytest.FixtureRequest) -> Broker:
 
 @pytest.fixture(scope="session")
 def moto() -> Iterator[S3]:
-    """Give a quick S3 server."""
     with start_moto() as server:
         yield server
 

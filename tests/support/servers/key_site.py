@@ -13,7 +13,6 @@ class KeySite(Program):
     """Serves the file, in a process of its own: a test that forks has no threads."""
 
     def count_fetched(self) -> int:
-        """Return how many times the file was fetched."""
         return self.printed().count('.txt HTTP/1.1" 200')
 
 

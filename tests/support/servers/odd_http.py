@@ -54,7 +54,6 @@ class OddServer:
         return f"http://{HOST}:{self.port}/"
 
     def close(self) -> None:
-        """End it, and wait for its threads."""
         # Closing alone would not wake the thread that accepts.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -149,7 +148,6 @@ def answer(
 
 
 def says(data: bytes) -> Reply:
-    """Say something, and close the connection."""
     return lambda client, _: client.sendall(data)
 
 
@@ -176,5 +174,4 @@ def stays_silent(client: socket.socket, request: bytes) -> None:
 
 
 def resets(client: socket.socket, request: bytes) -> None:
-    """Break the connection."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)

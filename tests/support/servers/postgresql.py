@@ -58,7 +58,6 @@ class PostgreSQL:
 
 @contextmanager
 def start_postgresql() -> Iterator[PostgreSQL]:
-    """Run a server for the time of a ``with`` block."""
     server = new_postgresql()
     try:
         yield PostgreSQL(server)

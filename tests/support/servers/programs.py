@@ -33,7 +33,6 @@ def reserve_port() -> socket.socket:
 
 
 def port_of(reserved: socket.socket) -> int:
-    """Return the number of a reserved port."""
     number: int = reserved.getsockname()[1]
     return number
 
@@ -49,7 +48,6 @@ def place(name: str) -> Iterator[tuple[int, Path]]:
 
 
 def answers(port: int) -> bool:
-    """Return whether somebody listens."""
     with socket.socket() as client:
         client.settimeout(1)
         return client.connect_ex((HOST, port)) == 0
@@ -58,7 +56,6 @@ def answers(port: int) -> bool:
 def wait_until(
     condition: Callable[[], object], what: str, timeout_seconds: float = HANG
 ) -> None:
-    """Return as soon as a condition holds."""
     deadline = time.monotonic() + timeout_seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not in {timeout_seconds} s"
@@ -109,7 +106,6 @@ class Program:
 
     @contextmanager
     def started(self) -> Iterator[Self]:
-        """Run it for the time of a ``with`` block."""
         try:
             self.start()
             yield self
@@ -117,7 +113,6 @@ class Program:
             self.kill()
 
     def restart(self) -> None:
-        """Kill it, if it runs, and start it again."""
         self.kill()
         self.start()
 
@@ -148,11 +143,9 @@ class Program:
         return answers(self.port) if self.port else self._ready in self.printed()
 
     def is_running(self) -> bool:
-        """Return whether it has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def printed(self) -> str:
-        """Return what it has printed since it was started last."""
         with self.log.open("rb") as log:
             log.seek(self._log_begins)
             return log.read().decode(errors="replace")
@@ -175,7 +168,6 @@ class Program:
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it and its children go on."""
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:

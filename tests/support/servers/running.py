@@ -86,7 +86,6 @@ def sweeping(broker: Broker, *tasks: str, expires: int = 5) -> Iterator[None]:
 
 
 def waiting(broker: Broker) -> int:
-    """Return how many messages wait."""
     send_wakeups()
     with Connection(broker.url) as connection, connection.channel() as channel:
         try:

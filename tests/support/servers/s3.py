@@ -34,7 +34,6 @@ class S3:
 
     @contextmanager
     def client(self, **config: Any) -> Iterator[Any]:
-        """Give a client of boto3 and close its connections at the end."""
         client = boto3.client(
             "s3",
             endpoint_url=self.url,

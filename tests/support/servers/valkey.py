@@ -16,7 +16,6 @@ class Valkey(Program):
     """A server that keeps nothing on disk, as a broker without persistence."""
 
     def url_of(self, database: int) -> str:
-        """Return the address of one of its databases, 0 to 15."""
         return f"redis://{HOST}:{self.port}/{database}"
 
     def is_ready(self) -> bool:
@@ -31,7 +30,6 @@ class Valkey(Program):
 
 @contextmanager
 def start_valkey() -> Iterator[Valkey]:
-    """Run a server for the time of a ``with`` block."""
     program = find_valkey()
     if program is None:
         pytest.skip("there is no valkey-server and no redis-server")

@@ -31,13 +31,10 @@ _SHARED = ("MEDIA_ROOT", "STORAGES", "CACHES", "SITEMAPS_PLUS")
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where messages wait."""
-
     url: str
     queue: str = field(default_factory=lambda: f"tests-{uuid.uuid4()}")
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that lead a Celery app there."""
         return {
             "CELERY_BROKER_URL": self.url,
             "CELERY_TASK_DEFAULT_QUEUE": self.queue,
@@ -85,7 +82,6 @@ def start_worker(
 def start_beat(
     broker: Broker, schedule: Mapping[str, Any], *, app: str = APP, **overrides: Any
 ) -> Iterator[Program]:
-    """Run a beat for the time of a ``with`` block."""
     overrides["CELERY_BEAT_SCHEDULE"] = schedule
     # In its directory, with which it goes.
     command = ["beat", "--schedule", "{directory}/schedule", "--pidfile", ""]

@@ -100,8 +100,6 @@ class Note(models.Model):
 
 
 class Cover(models.Model):
-    """The one that a gallery has: its relation is not to many."""
-
     gallery = models.OneToOneField(Gallery, models.CASCADE, related_name="cover")
     address = models.CharField(max_length=250)
 

@@ -26,13 +26,10 @@ class Product(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        """Return the page of the product."""
         return reverse("product-detail", kwargs={"slug": self.slug})
 
 
 class Shop(models.Model):
-    """UUID key."""
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     name = models.CharField(max_length=100)
     updated_at = models.DateTimeField(null=True)
@@ -42,8 +39,6 @@ class Shop(models.Model):
 
 
 class Label(models.Model):
-    """String key."""
-
     code = models.CharField(primary_key=True, max_length=60)
     updated_at = models.DateTimeField(null=True)
 

@@ -65,8 +65,6 @@ class Country(models.Model):
 
 
 class Town(models.Model):
-    """The near end."""
-
     country = models.ForeignKey(Country, models.CASCADE, to_field="code")
     slug = models.SlugField(max_length=80)
 
@@ -101,8 +99,6 @@ class Actor(models.Model):
 
 
 class Film(models.Model):
-    """The near end."""
-
     slug = models.SlugField(max_length=80, unique=True)
     cast = models.ManyToManyField(Actor, through="Role")
 
@@ -132,8 +128,6 @@ class Venue(models.Model):
 
 
 class Theatre(Venue):
-    """The child: its key is not that of the venue that it is."""
-
     number = models.BigAutoField(primary_key=True)
     venue = models.OneToOneField(Venue, models.CASCADE, parent_link=True)
     seats = models.IntegerField(default=0)
@@ -148,8 +142,6 @@ class Museum(Venue):
 
 
 class Show(models.Model):
-    """What refers to a child."""
-
     theatre = models.ForeignKey(Theatre, models.CASCADE)
     slug = models.SlugField(max_length=80)
 
@@ -212,7 +204,6 @@ class PathNode(models.Model):
         abstract = True
 
     def get_descendants(self) -> models.QuerySet[PathNode]:
-        """Return the rows below."""
         rows = type(self)._default_manager.filter(path__startswith=self.path)
         return rows.exclude(pk=self.pk)
 

@@ -468,7 +468,6 @@ def test_schemas_refuse_empty_documents():
 
 
 def seeds() -> Iterator[str]:
-    """Yield seeds; pytest-randomly's own, which it prints, decides the first."""
     first = random.getrandbits(32)
     return (f"{first}-{number}" for number in range(BATCH))
 
@@ -570,7 +569,6 @@ def check_formats(seed: str, urlset: bytes, entries: list[Entry]) -> None:
 
 
 def item_given(entry: Entry) -> Item:
-    """Return what a feed should say of an entry."""
     title = entry.news.title if entry.news else ""
     title = drop_illegal(" ".join(title.splitlines())).strip()
     return entry.loc, parse_w3c(entry.lastmod_text or ""), title or entry.loc

@@ -152,7 +152,6 @@ def document(*entries):
 
 
 def compared(old, new):
-    """Return the difference of two lists of documents."""
     return diff(partial(iter, old), partial(iter, new))
 
 

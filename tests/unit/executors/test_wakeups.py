@@ -17,7 +17,6 @@ HANG = 10
 
 @pytest.fixture
 def send() -> Mock:
-    """Give what sends messages to the broker."""
     return Mock()
 
 

@@ -446,7 +446,6 @@ REPLIES: dict[str, Reply] = {
 
 
 def tell(url: str, **more: object) -> Answer:
-    """Send the canary in each way that there is."""
     headers = {"Authorization": Secret(f"OAuth {TOKEN}")}
     query = {"key": Secret(CANARY)}
     json = {"key": [Secret(CANARY)], **more}

@@ -31,8 +31,6 @@ SITE = Site("default", "https://shop.example")
 
 
 class Numbers(Source):
-    """Pages 0, 1, 2 ... up to a count."""
-
     def __init__(self, count: int) -> None:
         self.count = count
         self.made = 0
@@ -44,7 +42,6 @@ class Numbers(Source):
 
 
 def read(source: Source, key_range: KeyRange | None = None) -> tuple[list[str], Tally]:
-    """Return the lines of a page."""
     tally = Tally("section")
     with in_force(SITE):
         chunks = reader_of(source).chunks(key_range or KeyRange(), tally)
@@ -52,7 +49,6 @@ def read(source: Source, key_range: KeyRange | None = None) -> tuple[list[str], 
 
 
 def entries_of(make: Callable[[str], Any], **attributes: Any) -> Source:
-    """Return a source of the entries that are made for an origin."""
     own = {"entries": lambda self, origin: make(origin), **attributes}
     return type("Entries", (Source,), own)()
 

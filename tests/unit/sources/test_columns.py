@@ -117,7 +117,6 @@ def with_value(entry: Entry, name: str, found: Any) -> Entry:
 
 
 def check(lines: Lines, rows: Sequence[Any], expected: tuple[str, Tally]) -> Tally:
-    """Compare lines and counts with those of the model."""
     tally = Tally("section")
     assert lines.render(rows, tally) == expected[0], rows
     assert len(tally.problems) == min(20, tally.skipped + tally.dropped)

@@ -34,14 +34,12 @@ class Letters(Sitemap):
 
 
 def read(sitemap: object, key_range: KeyRange | None = None) -> tuple[str, Tally]:
-    """Return the lines of a page."""
     source, tally = SitemapSource(sitemap), Tally("section")
     with in_force(SITE):
         return "".join(reader_of(source).chunks(key_range or KeyRange(), tally)), tally
 
 
 def letters(**attributes: Any) -> type[Letters]:
-    """Return the class with attributes of its own."""
     return type("Own", (Letters,), attributes)
 
 

@@ -52,8 +52,6 @@ class Odd(Storage):
 
 
 class Placeholder(Storage):
-    """One URL for all."""
-
     def url(self, name: str | None) -> str:
         return "https://cdn.example/c"
 
@@ -96,7 +94,6 @@ FIELDS = {
 
 
 def absolute(url: str) -> str:
-    """Return a URL as it is listed."""
     if url.startswith("//"):
         return encode_url(f"https:{url}")
     return encode_url(ORIGIN + url if url.startswith("/") else url)

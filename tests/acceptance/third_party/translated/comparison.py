@@ -27,7 +27,6 @@ Urls = dict[str, dict[str, str]]
 
 
 def fill() -> None:
-    """Make rows in all languages, in two, and in one."""
     for number, codes in enumerate([("en", "de", "pt_br"), ("en", "de"), ("de",)]):
         slugs = {f"slug_{code}": f"p{number}-{code.lower()}" for code in codes}
         Product.objects.create(**slugs)
@@ -58,7 +57,6 @@ def fill_pages() -> None:
 
 
 def rename() -> None:
-    """Change the slug of one version of each."""
     product = Product.objects.first()
     product.slug_de = "neu"
     product.save()
@@ -70,7 +68,6 @@ def rename() -> None:
 
 
 def add() -> None:
-    """Add a version to each."""
     product = Product.objects.last()
     product.slug_en = "new"
     product.save()
@@ -80,7 +77,6 @@ def add() -> None:
 
 
 def remove() -> None:
-    """Remove a version of each."""
     product = Product.objects.first()
     product.slug_pt_br = None
     product.save()
@@ -129,7 +125,6 @@ def build() -> set[type]:
 
 
 def expected(sitemap: Any) -> Urls:
-    """Return what contrib's own code lists."""
     urls = sitemap.get_urls(1, SimpleNamespace(domain=HOST), "https")
     return {
         url["location"]: {
@@ -140,7 +135,6 @@ def expected(sitemap: Any) -> Urls:
 
 
 def built(section: str) -> Urls:
-    """Return what the file of a section lists."""
     path = f"/sitemap-{section}-1.xml"
     content = Client(headers={"host": HOST}).get(path, secure=True).content
     return {

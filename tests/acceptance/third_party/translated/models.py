@@ -20,7 +20,6 @@ class Product(models.Model):
         return str(self.slug)
 
     def get_absolute_url(self) -> str:
-        """Return the path in the language in force."""
         return reverse("product", kwargs={"slug": self.slug})
 
 
@@ -30,7 +29,6 @@ class Article(TranslatableModel):  # type: ignore[misc]
     translations: Any = TranslatedFields(slug=models.SlugField())
 
     def get_absolute_url(self) -> str:
-        """Return the path in the language in force."""
         # An instance keeps the language in which it was read.
         slug = self.safe_translation_getter("slug", language_code=get_language())
         return reverse("article", kwargs={"slug": slug})
@@ -40,7 +38,6 @@ class TranslatedPage(Page):
     """Names its versions, each of which is a page."""
 
     def get_sitemap_urls(self, request: Any = None) -> list[dict[str, Any]]:
-        """Return the URL with those of all versions."""
         versions = self.get_translations(inclusive=True).live().public()
         alternates = [
             {"lang_code": it.locale.language_code, "location": it.get_full_url(request)}

@@ -19,8 +19,6 @@ register("pages", PageSource)
 
 @register("products")
 class ProductSource(ModelSource):
-    """Products, by a field of each language."""
-
     model = Product
     location = Route("product", slug="slug_{language}")
     languages = "all"
@@ -29,8 +27,6 @@ class ProductSource(ModelSource):
 
 @register("articles")
 class ArticleSource(ModelSource):
-    """Articles, by a query for each language."""
-
     model = Article
     location = Route("article", slug="slug_{language}")
     languages = "all"
@@ -38,7 +34,6 @@ class ArticleSource(ModelSource):
     watch = {ArticleTranslation: "master"}
 
     def get_queryset(self) -> QuerySet[Article]:
-        """Return the articles with the slug of each language."""
         queryset: QuerySet[Article] = super().get_queryset()
         for code, _ in settings.LANGUAGES:
             found = ArticleTranslation.objects.filter(
@@ -50,33 +45,23 @@ class ArticleSource(ModelSource):
 
 
 class Translated(Sitemap):
-    """What contrib needs for the same."""
-
     i18n = alternates = x_default = True
 
 
 class Products(Translated):
-    """Products in the languages whose field is filled."""
-
     def items(self) -> QuerySet[Product]:
-        """Return the products."""
         return Product.objects.order_by("pk")
 
     def get_languages_for_item(self, item: Product) -> list[str]:
-        """Return the languages of a product."""
         names = {code: code.replace("-", "_") for code, _ in settings.LANGUAGES}
         return [it for it, name in names.items() if getattr(item, f"slug_{name}")]
 
 
 class Articles(Translated):
-    """Articles in the languages that have a translation."""
-
     def items(self) -> QuerySet[Article]:
-        """Return the articles."""
         return Article.objects.order_by("pk").prefetch_related("translations")
 
     def get_languages_for_item(self, item: Article) -> list[str]:
-        """Return the languages of an article."""
         found = {it.language_code for it in item.translations.all()}
         return [code for code, _ in settings.LANGUAGES if code in found]
 
@@ -85,7 +70,6 @@ class Pages(Sitemap):
     """The pages of all locales, which Wagtail's own class lists of one."""
 
     def get_urls(self, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
-        """Return what each page says of itself."""
         pages = Page.objects.filter(live=True, depth__gt=1).specific()
         urls = [url for page in pages for url in page.get_sitemap_urls()]
         return [it for it in urls if it["location"].startswith("https://site.example/")]

@@ -20,12 +20,10 @@ def plan_of(section: Section) -> list[Page]:
 
 
 def numbers(section: Section) -> list[int]:
-    """Return the numbers of the pages that are served, in that order."""
     return [page.number for page in plan_of(section)]
 
 
 def sizes(section: Section) -> list[int]:
-    """Return how many entries they have."""
     return [page.entries for page in plan_of(section)]
 
 
@@ -51,7 +49,6 @@ def spread(count: int, step: int = 10) -> list[Product]:
 
 
 def add(*keys: int) -> list[Product]:
-    """Save products of these keys, one by one."""
     return [
         Product.objects.create(pk=key, name=f"p-{key}", slug=f"p-{key}") for key in keys
     ]
@@ -70,7 +67,6 @@ def of_labels(limit: int) -> type[ModelSource]:
 
 
 def everything(pages: dict[str, list[str]]) -> list[str]:
-    """Return the locations of all pages, sorted."""
     return sorted(chain.from_iterable(pages.values()))
 
 

@@ -63,13 +63,11 @@ from .plans import (
 
 @pytest.fixture
 def command(run):
-    """Return what runs the command with some options."""
     return partial(run, "build_sitemaps")
 
 
 @pytest.fixture
 def section(spaced):
-    """Three pages of ten."""
     return spaced(30)
 
 
@@ -231,7 +229,6 @@ class TestBroken:
 
     @pytest.fixture
     def section(self, publish):
-        """Labels on five pages."""
         Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(20)])
         return publish(of_labels(5))
 
@@ -496,7 +493,6 @@ def url(number):
 
 
 def listed(client):
-    """Return the numbers of the pages that the index names."""
     found = read_index(client.get("/sitemap.xml").content)
     return sorted(int(loc.rsplit("-", 1)[1].split(".")[0]) for loc in found)
 
@@ -727,7 +723,6 @@ class TestNoOscillation:
 
 
 def on_indexes(client: Any) -> list[list[str]]:
-    """Return the URLs of pages that the first index lists, and the second."""
     answers = [client.get(f"/{name}.xml") for name in ("sitemap", "sitemaps-2")]
     return [list(read_index(it.content)) for it in answers if it.status_code == 200]
 

@@ -38,7 +38,6 @@ def url(*keys):
 
 
 def total(heard):
-    """Return all that was told, whatever the number of calls."""
     found = {"added": [], "updated": [], "removed": []}
     for told in heard:
         for kind, urls in found.items():
