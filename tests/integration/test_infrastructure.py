@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.support.databases import database_settings
 from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.database
@@ -41,30 +40,7 @@ def test_the_database_is_what_was_asked_for() -> None:
     assert seen == [name]
 
 
-class TestSettings:
-    """What the choice is made from."""
-
-    @pytest.mark.parametrize("kind", ["oracle", "mysql", ""])
-    def test_impossible_choice_says_what_is_possible(
-        self, kind: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """An unknown name, or MySQL without a URL, does not fall back to SQLite."""
-        monkeypatch.setenv("TEST_DB", kind)
-        monkeypatch.delenv("TEST_MYSQL_URL", raising=False)
-        with pytest.raises(RuntimeError, match="use sqlite, postgresql, or mysql"):
-            database_settings()
-
-    def test_url_is_taken_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """User, password, host, port and name come out of it decoded."""
-        monkeypatch.setenv("TEST_DB", "mysql")
-        monkeypatch.setenv("TEST_MYSQL_URL", "mysql://me:p%40ss@127.0.0.1:3307/shop")
-        found = database_settings()
-        assert found["ENGINE"] == "django.db.backends.mysql"
-        assert [found[key] for key in ("USER", "PASSWORD", "HOST", "PORT", "NAME")] == [
-            *("me", "p@ss", "127.0.0.1", "3307", "shop")
-        ]
-
-    def test_media_root_is_new_in_each_test(self, tmp_path: Path) -> None:
-        """No test sees the files of another."""
-        assert tmp_path in Path(settings.MEDIA_ROOT).parents
-        assert not Path(settings.MEDIA_ROOT).exists()
+def test_media_root_is_new_in_each_test(tmp_path: Path) -> None:
+    """No test sees the files of another."""
+    assert tmp_path in Path(settings.MEDIA_ROOT).parents
+    assert not Path(settings.MEDIA_ROOT).exists()

@@ -1,4 +1,4 @@
-"""Which part may do what, how long a pattern takes, and what the house counts."""
+"""Which part may do what, and how long a pattern takes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 import django_sitemaps_plus
 from django_sitemaps_plus.views import files
-from tests.benchmarks.house import Package, judge
 
 PACKAGE = Path(django_sitemaps_plus.__file__).parent
 
@@ -128,113 +126,6 @@ def test_it_is_as_fast_as_its_text_is_short(name):
             match(text)  # type: ignore[arg-type] # of its type
             seconds = time.thread_time() - began
             assert seconds < HANG, f"{match.__name__} of {text[:20]!r}: {seconds:.1f} s"
-
-
-FILES = {
-    "tiny/__init__.py": """\
-        from .top.view import shown
-
-        __all__ = ["shown"]
-        """,
-    "tiny/top/__init__.py": "",
-    "tiny/top/view.py": """\
-        from ..low import store
-        from ..low.store import Shelf, keep as keep_it
-
-        def shown():
-            keep_it(store.load())
-            keep_it(Shelf().take())
-            return [_once(), _twice(), _twice(), _registered()]
-
-        def _once():
-            return map(_handed_on, [])
-
-        def _twice():
-            return None
-
-        def _handed_on(row):
-            return row
-
-        @register
-        def _registered():
-            return None
-        """,
-    "tiny/low/__init__.py": "",
-    "tiny/low/store.py": """\
-        from .rows import *
-
-        def load():
-            from .rows import Row
-            return Row().read()
-
-        def keep(row):
-            from ..top import view
-            return view.shown()
-
-        class Shelf(dict):
-            def take(self):
-                return self._taken()
-
-            def _taken(self):
-                return ""
-
-            def pop(self):
-                return super().pop()
-        """,
-    "tiny/low/rows.py": """\
-        from typing import TYPE_CHECKING
-
-        if TYPE_CHECKING:
-            from .store import Shelf
-
-        class Base:
-            def read(self):
-                return None
-
-        class Row(Base):
-            def read(self):
-                return None
-        """,
-}
-
-
-@pytest.fixture
-def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in FILES.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dedent(text))
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
-
-
-def test_what_one_place_calls_is_counted(top: Path):
-    """Neither public, decorated, handed on, overrides, nor what two places call."""
-    assert sorted(Package(top / "tiny").called_once()) == [
-        "tiny.low.store.Shelf._taken",
-        "tiny.low.store.Shelf.take",
-        "tiny.low.store.load",
-        "tiny.top.view._once",
-    ]
-
-
-def test_imports_in_functions_and_for_type_checking_make_circles(top: Path):
-    package = Package(top / "tiny")
-    assert package.circles() == [["tiny.low.rows", "tiny.low.store", "tiny.top.view"]]
-    assert package.upward(["top", "(low)"]) == [("tiny.low.store", "tiny.top.view")]
-
-
-def test_a_figure_over_its_limit_fails_by_name(capsys: pytest.CaptureFixture[str]):
-    """Others can be lowered, which is said beside them."""
-    with pytest.raises(SystemExit) as exited:
-        judge(
-            {"files": 3, "circles": 2, "lines": 50},
-            {"files": 2, "circles": 2, "lines": 100},
-        )
-    assert exited.value.code == "files: 3 is over the limit of 2"
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in said if "can be lowered" in line] == ["lines"]
-    judge({"files": 2}, {"files": 2})
 
 
 START = """
