@@ -156,17 +156,6 @@ def test_the_command_can_be_pasted(shop):
     assert "run build_sitemaps 'a b' --allow-shrink" in section.hold_reason
 
 
-def test_bad_rows_all_over_a_section_hold_it(shop):
-    """However small its pages are, and though each keeps most of its entries."""
-    shop(200, limit=50)
-    for number in range(0, 200, 5):
-        row = Product.objects.filter(slug=f"product-{number:05}")
-        row.update(slug=f"bad slug {number}")
-    (section,) = build(full=True).sections
-    assert "40 of 200 rows cannot be listed" in section.hold_reason
-    assert section.entries == 200
-
-
 @pytest.mark.parametrize(
     "declared", [{"ends": "updated_at"}, {"news": lambda *_: None}]
 )
