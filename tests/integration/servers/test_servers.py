@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import socket
-import threading
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import redis
@@ -30,32 +26,10 @@ from tests.integration.diagnostics.time import DAYS
 from tests.support.builds import build_fully
 from tests.support.published import files, page_row
 from tests.support.servers.commands import run_build
-from tests.support.servers.engine import (
-    LocalEngine,
-    _print_row,
-    start_engine,
-)
-from tests.support.servers.engine_faults import Faults
-from tests.support.servers.programs import wait_until
-from tests.support.servers.workers import messages_to, start_worker
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Product
-
-from . import work
 
 URL = "https://shop.example/a"
 SAID = {"host": "shop.example", "key": "0123456789", "urlList": [URL]}
-
-
-def ping(engine_url: str, target: str = URL) -> int:
-    return request("GET", f"{engine_url}/ping", query={"sitemap": target}).status
-
-
-def open_ping(engine: LocalEngine) -> socket.socket:
-    parts = urlsplit(engine.url)
-    client = socket.create_connection((str(parts.hostname), parts.port or 0), 60)
-    client.sendall(f"GET /ping?sitemap={URL} HTTP/1.0\r\n\r\n".encode())
-    return client
 
 
 @pytest.mark.parametrize(
@@ -83,47 +57,6 @@ def test_another_content_type_or_method_is_refused(engine):
     url = f"{engine.url}/indexnow"
     assert request("POST", url, text=json.dumps(SAID)).status == 400
     assert request("GET", url).status == 405
-
-
-class TestEngine:
-    def test_the_same_seed_gives_the_same_faults(self):
-        """In about as many requests as were asked for."""
-
-        def names(seed: int) -> list[str]:
-            faults = Faults()
-            faults.misbehave({"503": 0.25}, seed)
-            taken = [faults.take("ping") for _ in range(1_000)]
-            return [fault.name for fault in taken if fault]
-
-        assert names(1) == names(1) != names(2)
-        assert 200 < names(1).count("503") < 300
-
-    def test_a_hang_answers_nothing_until_the_engine_ends(self, engine):
-        """And accepts nothing."""
-        engine.faults.script("hang")
-        with open_ping(engine) as client:
-            wait_until(lambda: engine.journal, "the request was heard")
-            threading.Thread(target=engine.ended.set).start()
-            assert client.recv(1) == b""
-        assert engine.journal[0].status is None
-        assert not engine.accepted()
-
-
-def test_a_person_reads_two_columns(capsys):
-    """The time, and what was submitted; the time of several is there once."""
-    with start_engine(listener=_print_row) as engine:
-        request("POST", f"{engine.url}/indexnow", json={**SAID, "urlList": [URL, "x"]})
-        said = {**SAID, "urlList": [URL, f"{URL}/2"]}
-        request("POST", f"{engine.url}/indexnow", json=said)
-    lines = [
-        re.sub(r"^\d\d:\d\d:\d\d", "12:00:00", line)
-        for line in capsys.readouterr().out.splitlines()
-    ]
-    assert lines == [
-        "12:00:00  POST /indexnow answered 422",
-        f"12:00:00  {URL}",
-        f"          {URL}/2",
-    ]
 
 
 def ask(port: int, value: str = "v", timeout: float = 0.25) -> Any:
@@ -183,28 +116,6 @@ class TestChaosProxy:
             ask(chaos.port)
         chaos.heal()
         assert ask(chaos.port, timeout=5) == "v"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_a_worker_that_is_killed_nothing_is_left(broker):
-    """The processes of its pool go with it; its successor takes new messages."""
-
-    def names() -> set[str]:
-        return set(Product.objects.values_list("name", flat=True))
-
-    include = [work.__name__]
-    with (
-        messages_to(broker),
-        start_worker(broker, concurrency=2, include=include) as worker,
-    ):
-        work.hold.delay()
-        wait_until(lambda: names() == {"saw 0"}, "it works")
-        assert len(worker.processes()) >= 3
-        worker.kill()
-        assert worker.processes() == set()
-        worker.start()
-        work.count_products.delay()
-        wait_until(lambda: "saw 1" in names(), "the successor has worked")
 
 
 PAGE = "/sitemap-products-1.xml"

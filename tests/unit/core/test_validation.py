@@ -134,10 +134,10 @@ CORPUS: dict[str, Broken] = {
     ),
     "entry-size": within("<image:image/>" * 20_001),
     "entries-none": Broken(urlset(), 0),
-    "entries-many": of(*many(50_001), line=50_003),
+    "entries-many": of(*many(301), line=303),
     # An index
     "index-many": Broken(
-        index(*[f"/sitemap-a-{n}.xml" for n in range(50_001)]), 50_003, INDEX
+        index(*[f"/sitemap-a-{n}.xml" for n in range(301)]), 303, INDEX
     ),
     "index-nested": Broken(index("/sitemap-b.xml"), 2, listed=True),
     "index-self": Broken(index("/sitemap.xml"), 3, INDEX),
@@ -236,7 +236,8 @@ def rules_of(*files: Iterable[bytes]) -> list[str]:
 
 
 @pytest.mark.parametrize("rule", CORPUS)
-def test_each_broken_file_is_found_by_its_own_rule(rule):
+def test_each_broken_file_is_found_by_its_own_rule(rule, monkeypatch):
+    monkeypatch.setattr(f"{Checker.__module__}.MAX_ENTRIES", 300)
     broken = CORPUS[rule]
     problems = found(broken.content, broken.name, listed=broken.listed)
     assert {problem.rule for problem in problems} == {rule}
