@@ -67,6 +67,19 @@ def shop(publish: Callable[..., Section]) -> Callable[..., Section]:
 
 
 @pytest.fixture
+def stock(sections: SourceRegistry) -> Callable[..., None]:
+    """Return what registers products, ten a page, and builds nothing."""
+
+    def stock(
+        rows: int = 25, limit: int = 10, name: str = "products", **attributes: Any
+    ) -> None:
+        make_products(rows)
+        sections.register(name, limited(limit, **attributes))
+
+    return stock
+
+
+@pytest.fixture
 def crawl(client: Client) -> Callable[[], dict[str, list[str]]]:
     """Return what fetches the index and its pages: path -> locations."""
 

@@ -59,9 +59,8 @@ PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2
 
 class TestFirstBuild:
     @pytest.fixture(autouse=True)
-    def registered(self, sections: Any) -> None:
-        make_products(25)
-        sections.register("products", limited(10))
+    def registered(self, stock: Any) -> None:
+        stock(25)
 
     @pytest.mark.database
     def test_each_page_and_the_index_is_an_object_and_a_row(self):
@@ -307,10 +306,9 @@ class TestOrder:
 
         return at_most
 
-    def test_sections_are_in_the_order_of_registration(self, sections, indexes):
+    def test_sections_are_in_the_order_of_registration(self, sections, stock, indexes):
         """And pages in that of their numbers, past nine too; a build moves none."""
-        make_products(11)
-        sections.register("z", limited(1))
+        stock(11, limit=1, name="z")
         sections.register("a", limited(10))
         (live,) = indexes()
         build_fully()
@@ -318,12 +316,11 @@ class TestOrder:
         assert (live, indexes()) == (expected, [expected])
 
     def test_more_pages_than_an_index_may_list_go_into_others(
-        self, sections, indexes, at_most
+        self, sections, stock, indexes, at_most
     ):
         """In the order in which they were made, and there they stay."""
         at_most(2)
-        make_products(3)
-        sections.register("products", limited(1))
+        stock(3, limit=1)
         sections.register("more", limited(2))
         build_fully()
         first = [["products-1", "products-2"], ["products-3", "more-1"], ["more-2"]]
@@ -343,10 +340,9 @@ class TestOrder:
             assert len(indexes()[0]) == 3
 
 
-def test_it_awaits_every_section(sections, crawl):
+def test_it_awaits_every_section(sections, stock, crawl):
     """Until each was built once it is rendered live, and names them all."""
-    make_products(25)
-    sections.register("products", limited(10))
+    stock(25)
     sections.register("more", limited(20))
     live = crawl()
     assert build_fully(["more"]).index_pages is None
@@ -573,10 +569,9 @@ def figures(name: str) -> dict[str, float]:
 @pytest.mark.django_db(transaction=True)
 class TestFigures:
     @pytest.fixture(autouse=True)
-    def two_sections(self, sections: Any, monkeypatch: Any) -> None:
+    def two_sections(self, sections: Any, stock: Any, monkeypatch: Any) -> None:
         """Have two sections, of three pages and one, and a clock that stands."""
-        make_products(25)
-        sections.register("products", limited(10))
+        stock(25)
         sections.register("others", limited(50))
         monkeypatch.setattr(timezone, "now", lambda: HOUR.replace(minute=59))
 

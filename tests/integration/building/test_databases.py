@@ -65,11 +65,10 @@ class TestReplica:
     """A router that reads from a replica, which has none of our tables."""
 
     def test_nothing_of_ours_is_read_there(
-        self, sections, settings, other_database, crawl, run
+        self, stock, settings, other_database, crawl, run
     ):
         """What a builder has just claimed or marked a replica may not have yet."""
-        make_products(25)
-        sections.register("products", limited(10))
+        stock(25)
         settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
         with refused(other_database, lambda sql: "sitemaps_plus_" in sql):
             live_through_everything(crawl, run)

@@ -208,11 +208,10 @@ class TestDatabase:
         assert bad == []
 
     def test_a_first_build_that_fails_publishes_nothing(
-        self, sections, client, crawl, monkeypatch
+        self, stock, client, crawl, monkeypatch
     ):
         """The plan may be there; its pages are rendered live until they are built."""
-        make_products(25)
-        sections.register("products", limited(10))
+        stock(25)
         live = seen(client, *PATHS)
         with fail_queries(is_flip, 2), pytest.raises(BuildError):
             build_fully()
@@ -243,7 +242,7 @@ def edit(number: int, **fields: Any) -> None:
 
 @pytest.mark.database
 @pytest.mark.parametrize("text", ["\0", "\ud800"], ids=ascii)
-def test_an_error_may_have_any_text(sections, text):
+def test_an_error_may_have_any_text(sections, stock, text):
     """Not every database stores it as it is; the others are built all the same."""
 
     def priority(self: Any, row: Product) -> float:
@@ -252,8 +251,7 @@ def test_an_error_may_have_any_text(sections, text):
     def get_queryset(self: Any) -> Any:
         raise ValueError("row \0 is bad")  # half a surrogate would end xdist's worker
 
-    make_products(5)
-    sections.register("odd", limited(10, on_error="raise", priority=priority))
+    stock(5, name="odd", on_error="raise", priority=priority)
     sections.register("others", limited(10))
     sections.register("unplanned", limited(10, get_queryset=get_queryset))
     for _ in range(2):
@@ -583,15 +581,14 @@ class TestPoison:
         assert builder(dirty_pages)[0] == [2, 3, 4, 5, 6, 7, 8]
 
 
-def test_a_page_that_fails_is_tried_once_however_long_the_build(publish, configure):
+def test_a_page_that_fails_is_tried_once_however_long_the_build(shop, configure):
     """Even where its claim is old by the time that the others are built."""
     configure(LEASE_SECONDS=0)
 
     def bad_first(self: Any, row: Any) -> float:
         return 7.0 if row.slug == "product-00000" else 0.5
 
-    make_products(4)
-    publish(limited(1, on_error="raise", priority=bad_first))
+    shop(4, limit=1, on_error="raise", priority=bad_first)
     assert page_row("products", 1).attempts == 1
     assert len(build().sections[0].errors) == 1
     assert page_row("products", 1).attempts == 2

@@ -21,7 +21,7 @@ from tests.support.builds import build_fully
 from tests.support.servers.commands import build_program, run_build
 from tests.support.servers.programs import wait_until
 from tests.support.servers.workers import pooled
-from tests.support.shop import limited, make_products
+from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
 from .worker_sources import (
@@ -58,10 +58,9 @@ def hashes() -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def products(sections: Any) -> None:
+def products(stock: Any) -> None:
     """Have a page for each row, which this process can show too."""
-    make_products(ROWS)
-    sections.register("products", limited(1))
+    stock(ROWS, limit=1)
 
 
 @pytest.fixture
@@ -114,10 +113,9 @@ class TestWorkers:
         """The command renders some, helpers the rest, nobody any twice."""
         assert rendered("--workers", "2") == (BOTH, SLUGS)
 
-    def test_few_pages_are_built_by_the_command_alone(self, sections, rendered):
+    def test_few_pages_are_built_by_the_command_alone(self, stock, rendered):
         """To start a process would take longer than to build them."""
-        make_products(5)
-        sections.register("products", limited(1))
+        stock(5, limit=1)
         assert rendered("--workers", "2", IS_ALONE=True) == ({"command"}, SLUGS[:5])
 
     def test_one_set_of_processes_for_all_sites(self, sections, crawl):

@@ -43,7 +43,7 @@ from tests.reliability.tools.odd_requests import HEADERS, is_allowed
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import Listed, locs, read_index, read_urlset
 from tests.support.lazy import Lazy
-from tests.support.shop import START, limited, make_products, recreate_products
+from tests.support.shop import START, make_products, recreate_products
 from tests.support.testapp.models import Product, Shop
 
 from . import urls
@@ -568,9 +568,8 @@ def test_views_and_builds_wait_until_it_can_be_read(lazy, client, crawl):
     assert problems_of(status) == []
 
 
-def test_what_was_published_stays(lazy, client, crawl, sections):
-    make_products(12)
-    sections.register("others", limited(10))
+def test_what_was_published_stays(lazy, client, crawl, stock):
+    stock(12, name="others")
     lazy(TABLE)
     build_and_relay()
     before = crawl()

@@ -99,10 +99,9 @@ class TestFeedsThatAreFollowed:
         notify_engines()
         assert HubEngine.told() == [FEED, FEED]
 
-    def test_what_is_not_announced_does_not_count(self, tell, publish):
+    def test_what_is_not_announced_does_not_count(self, tell, publish, shop):
         tell(hub=HubEngine)
-        make_products(3)
-        publish(limited(10))
+        shop(3)
         notify_engines()
         publish(limited(10, priority=0.3))
         notify_engines()

@@ -73,18 +73,18 @@ def products(recording, publish):
 
 
 class TestNothingIsTold:
-    def test_of_a_first_build(self, recording, publish, monkeypatch):
+    def test_of_a_first_build(self, recording, shop, monkeypatch):
         """The sitemap itself says it; no file is read, there may be millions."""
         monkeypatch.setattr(url_changes, "read_document", None)
-        make_products(25)
-        publish(limited(10))
+        shop(25)
         assert not Publication.objects.exists()
         assert told() == []
 
-    def test_of_a_language_that_is_switched_on(self, recording, publish, settings):
+    def test_of_a_language_that_is_switched_on(
+        self, recording, publish, shop, settings
+    ):
         settings.ROOT_URLCONF = "tests.support.urls_i18n"
-        make_products(25)
-        publish(limited(10, languages=["en"]))
+        shop(25, languages=["en"])
         publish(limited(10, languages=["en", "de"]))
         assert told() == []
 
@@ -115,9 +115,8 @@ class TestChanges:
         build_and_relay()
         assert len(told()) == len(files) == len(set(files)) == 2
 
-    def test_what_is_no_longer_listed_is_told(self, recording, publish):
-        make_products(25)
-        publish(limited(10, get_queryset=published))
+    def test_what_is_no_longer_listed_is_told(self, recording, shop):
+        shop(25, get_queryset=published)
         Product.objects.get(slug="product-00007").delete()
         hidden = Product.objects.get(slug="product-00012")
         hidden.published = False

@@ -361,11 +361,9 @@ def test_a_directory_in_the_place_of_a_name_is_told_of(products, public, run):
 
 
 @pytest.mark.django_db
-def test_names_that_wait_for_a_commit_are_not_wrong(sections, caplog):
+def test_names_that_wait_for_a_commit_are_not_wrong(shop, caplog):
     """Nothing is logged of a build in a TestCase, whose transaction is never over."""
-    make_products(3)
-    sections.register("products", limited(10))
-    build()
+    shop(3)
     assert caplog.messages == []
 
 
@@ -455,11 +453,9 @@ def test_a_section_may_have_any_name(sections, client, public):
 
 
 @pytest.mark.database
-def test_a_name_that_differs_in_case_alone_overwrites_nothing(sections, client):
+def test_a_name_that_differs_in_case_alone_overwrites_nothing(sections, shop, client):
     """A section was renamed; where the database ignores case, the build says so."""
-    make_products(3)
-    sections.register("blog", limited(10))
-    build_and_relay()
+    shop(3, name="blog")
     before = page_row("blog", 1).object
     sections.unregister("blog")
     sections.register("Blog", limited(10))

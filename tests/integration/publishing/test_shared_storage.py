@@ -19,7 +19,6 @@ from django_sitemaps_plus.models import Page, Section
 from tests.integration.diagnostics.time import pass_time
 from tests.support.published import all_rows
 from tests.support.rows import RowsElsewhere, make_tables, own_tables
-from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
 from .names import wrong_names
@@ -54,10 +53,9 @@ def second(request: Any) -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def rows(sections: Any) -> None:
+def rows(stock: Any) -> None:
     """Have three pages of products, which both databases list."""
-    make_products(25)
-    sections.register("products", limited(10))
+    stock(25)
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from tests.integration.diagnostics.time import DAYS
 from tests.support.builds import build_fully
 from tests.support.published import files, page_row
 from tests.support.servers.commands import run_build
-from tests.support.shop import limited, make_products
 
 URL = "https://shop.example/a"
 SAID = {"host": "shop.example", "key": "0123456789", "urlList": [URL]}
@@ -179,10 +178,9 @@ def test_built_edited_and_pruned(products, storage, crawl, monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("storage", [("seaweedfs", {})], indirect=True, ids=["real"])
-def test_processes_that_share_the_work(storage, sections, crawl):
+def test_processes_that_share_the_work(storage, stock, crawl):
     """Each has a connection of its own, and is given the pages of the others."""
-    make_products(30)
-    sections.register("products", limited(1))
+    stock(30, limit=1)
     done = run_build(SharedSource, "--workers", "3")
     assert done.returncode == 0, done.stderr
     assert len(all_urls(crawl())) == 30

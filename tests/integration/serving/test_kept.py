@@ -176,7 +176,7 @@ def test_one_thread_computes_where_the_cache_is_down(
 
 
 @pytest.fixture
-def renders(sections: Any, configure: Any) -> list[str]:
+def renders(stock: Any, configure: Any) -> list[str]:
     """Have a page that is kept for a minute; give a word for each render of it."""
     configure(LIVE_CACHE_SECONDS=60)
     words: list[str] = []
@@ -186,8 +186,7 @@ def renders(sections: Any, configure: Any) -> list[str]:
             words.append("rendered")
         return f"/{product.slug}/"
 
-    make_products(9)
-    sections.register("products", limited(9, location=location))
+    stock(9, limit=9, location=location)
     return words
 
 
@@ -230,10 +229,9 @@ def test_an_index_waits_once_for_all_its_sections(sections, client, waited):
     assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
 
 
-def test_planning_and_rendering_send_heartbeats(sections):
+def test_planning_and_rendering_send_heartbeats(stock):
     """For each page that is planned, and for each chunk of rows."""
-    make_products(1_500)
-    sections.register("products", limited(1_000))
+    stock(1500, limit=1000)
     beats: list[str] = []
     with keep(lambda: beats.append("beat"), 0):
         plan = bounded_plan(open_section("products"), 10_000)
@@ -247,15 +245,12 @@ class TestTestRuns:
     """A test run and a site may share a cache, where their keys are the same."""
 
     @pytest.fixture(autouse=True)
-    def shared(
-        self, settings: Any, configure: Any, sections: Any, tmp_path: Path
-    ) -> None:
+    def shared(self, settings: Any, configure: Any, stock: Any, tmp_path: Path) -> None:
         """Have a cache that other processes read, too, and pages that are kept."""
         backend = "django.core.cache.backends.filebased.FileBasedCache"
         settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": str(tmp_path)}}
         configure(LIVE_CACHE_SECONDS=60)
-        make_products(25)
-        sections.register("products", limited(10))
+        stock(25)
 
     def kept(self, client: Any, path: Path) -> int:
         """Return how many values are kept of what is served."""

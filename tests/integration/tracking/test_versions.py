@@ -313,10 +313,9 @@ class TestWhatIsTold:
         section.pages.update(wanted=F("wanted") + 1)
         assert self.told(NEW) == []
 
-    def test_of_nothing_by_a_deploy_that_adds_dates(self, publish):
+    def test_of_nothing_by_a_deploy_that_adds_dates(self, shop):
         """The look-back meets the first ones, of rows that are as they were."""
-        make_products(9)
-        publish(limited(3, lastmod=None))
+        shop(9, limit=3, lastmod=None)
         assert self.told(limited(3, lastmod="updated_at")) == []
 
     def test_of_nothing_for_changes_by_a_relation_that_is_gone(self, section):

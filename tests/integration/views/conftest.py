@@ -10,14 +10,12 @@ import pytest
 from django_sitemaps_plus.serving import robots_txt
 from tests.support.builds import build_fully
 from tests.support.published import age
-from tests.support.shop import limited, make_products
 
 
 @pytest.fixture(params=["live", "published"])
-def served(request: Any, sections: Any) -> str:
+def served(request: Any, stock: Any) -> str:
     """Have 15 products on two pages; return how they are served."""
-    make_products(15)
-    sections.register("products", limited(10))
+    stock(15)
     if request.param == "published":
         build_fully()
         age()

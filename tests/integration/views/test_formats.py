@@ -47,11 +47,9 @@ class TestAll:
         assert changed.status_code == 200
         assert b"/products/new/" in changed.content
 
-    def test_a_page_without_entries_is_404_as_in_xml(self, sections, client):
+    def test_a_page_without_entries_is_404_as_in_xml(self, sections, shop, client):
         """Also where nobody knows its section any more."""
-        make_products(1)
-        sections.register("products", limited(5))
-        build_fully()
+        shop(1, limit=5)
         Page.objects.of("default", "products").update(object="")
         sections.unregister("products")
         for suffix in ("xml", "txt"):
@@ -59,11 +57,9 @@ class TestAll:
 
     @pytest.mark.parametrize("path", [*PATHS, "/sitemap-products.txt"])
     def test_the_cache_and_the_storage_may_be_away(
-        self, sections, client, monkeypatch, settings, path
+        self, shop, client, monkeypatch, settings, path
     ):
-        make_products(3)
-        sections.register("products", limited(2 if "-2" in path else 5))
-        build_fully()
+        shop(3, limit=2 if "-2" in path else 5)
         before = client.get(path).content
         fail_open(monkeypatch)
         settings.CACHES = {"default": {"BACKEND": "tests.no.such.Cache"}}
@@ -79,10 +75,11 @@ class TestText:
             assert locs(client.get(f"{path}.xml").content) == product_urls(slugs)
 
     @pytest.mark.parametrize("is_built", [False, True])
-    def test_a_section_of_one_page_has_one_file(self, sections, client, is_built):
+    def test_a_section_of_one_page_has_one_file(
+        self, sections, stock, client, is_built
+    ):
         """One of several has none, since it would not be complete."""
-        make_products(3)
-        sections.register("one", limited(3))
+        stock(3, limit=3, name="one")
         sections.register("two", limited(2))
         if is_built:
             build_fully()
@@ -93,17 +90,16 @@ class TestText:
         assert b"several pages, such as /sitemap-two-1.txt" in missing.content
         assert text(client, "/sitemap-two-2.txt") == product_urls([2])
 
-    def test_a_page_that_is_gone_is_410(self, sections, client):
-        make_products(15)
-        sections.register("products", limited(10))
-        build_fully()
+    def test_a_page_that_is_gone_is_410(self, shop, client):
+        shop(15)
         Page.objects.filter(section__name="products", number=2).delete()
         assert client.get("/sitemap-products-2.txt").status_code == 410
 
-    def test_names_of_sections_may_look_like_pages_and_files(self, sections, client):
+    def test_names_of_sections_may_look_like_pages_and_files(
+        self, sections, stock, client
+    ):
         """The longest name of a section that there is counts."""
-        make_products(3)
-        sections.register("a", limited(1))
+        stock(3, limit=1, name="a")
         sections.register("a-1", limited(5))
         sections.register("größe.txt", limited(5))
         assert text(client, "/sitemap-a-2.txt") == product_urls([1])
@@ -115,10 +111,9 @@ class TestText:
 
 
 @pytest.mark.urls("tests.support.urls_i18n")
-def test_each_language_of_a_row_is_listed(sections, client, settings):
+def test_each_language_of_a_row_is_listed(stock, client, settings):
     settings.LANGUAGES = [("en-us", "English"), ("de", "Deutsch")]
-    make_products(2)
-    sections.register("products", limited(10, languages="all"))
+    stock(2, languages="all")
     expected = locs(client.get("/sitemap-products-1.xml").content)
     assert len(expected) == 4
     for path in ["/sitemap-products.txt", *FEEDS]:
@@ -166,10 +161,11 @@ class TestFeeds:
     @pytest.mark.parametrize(
         "lastmod", ["updated_at", lambda self, row: row.updated_at]
     )
-    def test_entries_without_a_date_are_left_out(self, sections, client, lastmod):
+    def test_entries_without_a_date_are_left_out(
+        self, sections, stock, client, lastmod
+    ):
         """Where none has one, there is no feed."""
-        make_products(3)
-        sections.register("products", limited(5, lastmod=lastmod))
+        stock(3, limit=5, lastmod=lastmod)
         Product.objects.filter(slug__endswith="1").update(updated_at=None)
         for path in FEEDS:
             assert urls_of(client, path) == product_urls([2, 0])

@@ -46,9 +46,8 @@ class Pages(ViewSource):
 
 
 class TestIndexAndPages:
-    def test_all_is_there_at_once(self, sections, crawl):
-        make_products(25)
-        sections.register("products", limited(10))
+    def test_all_is_there_at_once(self, sections, stock, crawl):
+        stock(25)
         sections.register("pages", Pages)
         assert crawl() == {
             "/sitemap-products-1.xml": product_urls(range(10)),
@@ -60,12 +59,9 @@ class TestIndexAndPages:
             ],
         }
 
-    def test_an_index_lists_no_more_pages_than_it_may(
-        self, sections, client, monkeypatch
-    ):
+    def test_an_index_lists_no_more_pages_than_it_may(self, stock, client, monkeypatch):
         monkeypatch.setattr(limits, "MAX_ENTRIES", 2)
-        make_products(3)
-        sections.register("products", limited(1))
+        stock(3, limit=1)
         assert len(read_index(client.get("/sitemap.xml").content)) == 2
 
     def test_an_index_and_a_page_without_entries_are_404(self, sections, crawl, client):
@@ -81,10 +77,9 @@ class TestIndexAndPages:
         sections.register("products", ProductSource)
         assert list(crawl()) == [PAGE]
 
-    def test_a_section_may_end_like_a_page(self, sections, crawl):
+    def test_a_section_may_end_like_a_page(self, sections, stock, crawl):
         """The number is what follows the last hyphen."""
-        make_products(3)
-        sections.register("a-1", limited(2))
+        stock(3, limit=2, name="a-1")
         sections.register("a", limited(3))
         assert {path: len(found) for path, found in crawl().items()} == {
             "/sitemap-a-1-1.xml": 2,
@@ -95,11 +90,10 @@ class TestIndexAndPages:
 
 @pytest.mark.django_db(transaction=True)  # PostgreSQL counts savepoints
 def test_page_1000_costs_what_page_1_costs(
-    sections, client, django_assert_max_num_queries
+    stock, client, django_assert_max_num_queries
 ):
     """The same few queries, none with an OFFSET; the plan is made once."""
-    make_products(2_000)
-    sections.register("products", limited(2))
+    stock(2000, limit=2)
     with django_assert_max_num_queries(1_100) as first:
         assert len(read_index(client.get("/sitemap.xml").content)) == 1_000
     assert len(first) > 1_000
@@ -133,14 +127,10 @@ class TestCache:
     @pytest.mark.parametrize(
         "paths", [[PAGE], [PAGE, "/sitemap.xml"], ["/sitemap.xml", PAGE]]
     )
-    def test_an_only_page_is_rendered_once(self, sections, client, configure, paths):
+    def test_an_only_page_is_rendered_once(self, stock, client, configure, paths):
         configure(LIVE_CACHE_SECONDS=60)
         rendered = []
-        make_products(1)
-        sections.register(
-            "products",
-            limited(5, location=lambda self, row: rendered.append(row) or "/here/"),
-        )
+        stock(1, limit=5, location=lambda self, row: rendered.append(row) or "/here/")
         assert [client.get(path).status_code for path in paths] == [200] * len(paths)
         assert len(rendered) == 1
 
@@ -166,20 +156,18 @@ def wait(monkeypatch: Any) -> Callable[[int], None]:
 
 
 class TestRowsThatCome:
-    def test_new_pages_appear_after_plan_seconds(self, sections, crawl, wait):
+    def test_new_pages_appear_after_plan_seconds(self, stock, crawl, wait):
         """A new row is on the last page, which is open, until there is a new plan."""
-        make_products(10)
-        sections.register("products", limited(10))
+        stock(10)
         crawl()
         make_products(1, first=10)
         assert list(crawl().values()) == [product_urls(range(11))]
         wait(3_600)
         assert list(map(len, crawl().values())) == [10, 1]
 
-    def test_rows_that_crowd_into_a_page_stay_there(self, sections, crawl, wait):
+    def test_rows_that_crowd_into_a_page_stay_there(self, stock, crawl, wait):
         """A crawler that has read the index finds them, until there is a new plan."""
-        make_products(30)
-        sections.register("products", limited(10, key="slug"))
+        stock(30, key="slug")
         assert list(map(len, crawl().values())) == [8, 8, 8, 6]
         Product.objects.bulk_create([Product(slug=f"a-{n:02}") for n in range(30)])
         assert list(map(len, crawl().values())) == [38, 8, 8, 6]
@@ -187,12 +175,11 @@ class TestRowsThatCome:
         assert list(map(len, crawl().values())) == [8, 8, 8, 8, 8, 8, 8, 4]
 
     def test_more_than_any_page_may_have_are_planned_afresh(
-        self, sections, client, crawl, monkeypatch
+        self, stock, client, crawl, monkeypatch
     ):
         """Rows that crowd into one range make new pages at once."""
         monkeypatch.setattr(reading, "MAX_ENTRIES", 20)
-        make_products(30)
-        sections.register("products", limited(10, key="slug"))
+        stock(30, key="slug")
         assert list(map(len, crawl().values())) == [8, 8, 8, 6]
         Product.objects.bulk_create([Product(slug=f"a-{n:02}") for n in range(30)])
         page = client.get(PAGE)
@@ -201,10 +188,9 @@ class TestRowsThatCome:
         assert list(map(len, found.values())) == [8, 8, 8, 8, 8, 8, 8, 4]
         assert len(set().union(*found.values())) == 60
 
-    def test_rows_under_new_keys_are_all_in_the_first_crawl(self, sections, crawl):
+    def test_rows_under_new_keys_are_all_in_the_first_crawl(self, stock, crawl):
         """Pages of the plan that is kept are empty, and it is made anew."""
-        make_products(30)
-        sections.register("products", limited(10))
+        stock(30)
         crawl()
         recreate_products()
         found = crawl()
@@ -212,11 +198,10 @@ class TestRowsThatCome:
         assert sorted(set().union(*found.values())) == product_urls(range(30))
 
     def test_an_empty_page_has_a_plan_made_once_a_minute(
-        self, sections, client, crawl, monkeypatch, wait
+        self, stock, client, crawl, monkeypatch, wait
     ):
         """Whoever asks for it, and whichever page of the section it is."""
-        make_products(30)
-        sections.register("products", limited(10))
+        stock(30)
         crawl()
         planned, made = [], planning.bounded_plan
         monkeypatch.setattr(
@@ -234,15 +219,14 @@ class TestRowsThatCome:
         assert len(planned) == 2
 
     def test_pages_of_too_many_bytes_get_fewer_rows(
-        self, sections, crawl, monkeypatch, wait
+        self, stock, crawl, monkeypatch, wait
     ):
         """The limit of bytes splits pages that the limit of entries would not.
 
         It is remembered, or each new plan would list too few pages until one is asked
         for.
         """
-        make_products(30)
-        sections.register("products", limited(20))
+        stock(30, limit=20)
         monkeypatch.setattr(limits, "MAX_BYTES", 1_500)
         crawl()  # the first look finds the pages too large
         for seconds in (0, 24 * 3_600):
@@ -251,21 +235,17 @@ class TestRowsThatCome:
             assert sorted(set().union(*found.values())) == product_urls(range(30))
             assert max(map(len, found.values())) <= 12
 
-    def test_the_first_index_judges_bytes_by_a_sample(
-        self, sections, crawl, monkeypatch
-    ):
+    def test_the_first_index_judges_bytes_by_a_sample(self, stock, crawl, monkeypatch):
         """A crawler that has read the index finds all rows on the pages it names."""
-        make_products(30)
-        sections.register("products", limited(20))
+        stock(30, limit=20)
         monkeypatch.setattr(limits, "MAX_BYTES", 1_500)
         assert sorted(set().union(*crawl().values())) == product_urls(range(30))
 
     def test_one_entry_that_is_too_large_is_unavailable(
-        self, sections, client, monkeypatch, messages
+        self, stock, client, monkeypatch, messages
     ):
         """No plan helps, so it ends, and the log says so."""
-        make_products(4)
-        sections.register("products", limited(4))
+        stock(4, limit=4)
         monkeypatch.setattr(limits, "MAX_BYTES", 150)
         response = client.get(PAGE)
         assert response.status_code == 503
@@ -294,12 +274,11 @@ class TestRowsThatCome:
 
 class TestLiveMaxRows:
     def test_a_larger_section_is_absent_until_it_is_built(
-        self, sections, crawl, client, configure, messages
+        self, sections, stock, crawl, client, configure, messages
     ):
         """The index leaves it out, its pages are 404, and the log says what to run."""
         configure(LIVE_MAX_ROWS=9)
-        make_products(11)
-        sections.register("products", limited(5))
+        stock(11, limit=5)
         sections.register("pages", Pages)
         assert list(crawl()) == ["/sitemap-pages-1.xml"]
         assert client.get(PAGE).status_code == 404
@@ -428,10 +407,9 @@ class TestIndex:
         listed = [path.rpartition("-")[0] for path in in_index(client)]
         assert Counter(listed)["/sitemap-images"] > Counter(listed)["/sitemap-products"]
 
-    def test_a_page_whose_rows_are_all_bad_is_listed(self, sections, client):
+    def test_a_page_whose_rows_are_all_bad_is_listed(self, stock, client):
         """To know that it is empty takes its rendering; a build leaves it out."""
-        make_products(1)
-        sections.register("products", limited(5, location=lambda self, row: None))
+        stock(1, limit=5, location=lambda self, row: None)
         assert list(in_index(client)) == [PAGE]
         assert client.get(PAGE).status_code == 404
         build_fully()

@@ -30,10 +30,8 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 
 @pytest.fixture
-def published(sections: Any) -> None:
-    make_products(15)
-    sections.register("products", limited(10))
-    build_fully()
+def published(shop: Any) -> None:
+    shop(15)
     age()
 
 

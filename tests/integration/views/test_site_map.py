@@ -325,20 +325,15 @@ class TestTitles:
         sections.register("named", type("It", (Titled,), build_of))
         assert titles(client)[0] == "Product Name 100000"
 
-    def test_they_are_read_for_a_bounded_time(self, sections, client, monkeypatch):
-        make_products(2)
-        sections.register("named", limited(5, title="name"))
+    def test_they_are_read_for_a_bounded_time(self, stock, client, monkeypatch):
+        stock(2, limit=5, name="named", title="name")
         monkeypatch.setattr(f"{_link.__module__}.MAX_SECONDS", -1)
         assert titles(client) == ["product-00000", "product-00001"]
 
-    def test_they_are_read_once_for_a_version_of_a_page(
-        self, sections, client, configure
-    ):
+    def test_they_are_read_once_for_a_version_of_a_page(self, shop, client, configure):
         """Also those of a page that is not the first."""
         configure(LIVE_CACHE_SECONDS=60)
-        make_products(4)
-        sections.register("named", limited(2, title="name"))
-        build()
+        shop(4, limit=2, name="named", title="name")
         for number, expected in ((1, [100_000, 99_999]), (2, [99_998, 99_997])):
             found = titles(client, f"/sitemap/named/{number}/")
             assert found == [f"Name {it}" for it in expected]
@@ -349,11 +344,9 @@ class TestTitles:
         build()
         assert titles(client) == ["Name 99999"]
 
-    def test_without_them_the_links_are_there(self, sections, client, monkeypatch):
+    def test_without_them_the_links_are_there(self, shop, client, monkeypatch):
         """A source that raises, after its pages were built."""
-        make_products(1)
-        sections.register("named", limited(5, title="name"))
-        build()
+        shop(1, limit=5, name="named", title="name")
 
         def broken(self: Any) -> Any:
             raise RuntimeError("no rows")

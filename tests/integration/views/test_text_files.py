@@ -17,7 +17,6 @@ from django_sitemaps_plus.notifications import configuration
 from django_sitemaps_plus.serving import robots_txt
 from tests.support.faults import fail_queries
 from tests.support.key_files import ENGINES, KEY, PATH
-from tests.support.shop import limited, make_products
 
 URL = "/robots.txt"
 FIRST = "https://example.com/sitemap.xml"
@@ -116,9 +115,8 @@ class TestContent:
             "Sitemap: https://shop.example/sitemap.xml",
         ]
 
-    def test_crawlers_can_fetch_what_a_built_site_names(self, client, publish):
-        make_products(15)
-        publish(limited(10))
+    def test_crawlers_can_fetch_what_a_built_site_names(self, client, shop):
+        shop(15)
         for url in sitemaps(client.get(URL)):
             found = client.get(url.removeprefix("https://example.com"))
             assert found.status_code == 200

@@ -40,7 +40,6 @@ from tests.support.shop import (
     START,
     ProductSource,
     limited,
-    make_products,
     product_urls,
 )
 from tests.support.testapp.models import Label, Product, Shop
@@ -741,10 +740,9 @@ class TestHistoricLimits:
         build(allow_shrink=True)
         assert [page.entries for page in plan_of(section)[:2]] == [3, 3]
 
-    def test_live_pages_keep_them(self, sections, crawl, configure, small_limits):
+    def test_live_pages_keep_them(self, stock, crawl, configure, small_limits):
         """Also when a plan without them was made a moment before."""
-        make_products(20)
-        sections.register("products", limited(15))
+        stock(20, limit=15)
         assert list(map(len, crawl().values())) == [15, 5]
         configure(HISTORIC_LIMITS=True)
         found = crawl()
@@ -754,11 +752,10 @@ class TestHistoricLimits:
 
 class TestSitemapsOfAnIndex:
     def test_more_pages_than_one_may_list_make_another_once_they_are_on(
-        self, publish, client, configure, small_limits
+        self, shop, client, configure, small_limits
     ):
         """By the next build, though no page has changed."""
-        make_products(5)
-        publish(limited(1))
+        shop(5, limit=1)
         (whole,) = on_indexes(client)
         configure(HISTORIC_LIMITS=True)
         build()
@@ -767,11 +764,8 @@ class TestSitemapsOfAnIndex:
             f"https://example.com/{name}.xml" for name in ("sitemap", "sitemaps-2")
         ]
 
-    def test_a_live_index_lists_no_more(
-        self, sections, client, configure, small_limits
-    ):
+    def test_a_live_index_lists_no_more(self, stock, client, configure, small_limits):
         """As ever: further indexes need a build."""
         configure(HISTORIC_LIMITS=True)
-        make_products(5)
-        sections.register("products", limited(1))
+        stock(5, limit=1)
         assert [len(urls) for urls in on_indexes(client)] == [3]
