@@ -53,18 +53,14 @@ MAX_SENDS = 1.5
 #: a busy machine fails no test. The figures say what it took.
 DRAIN_SECONDS = 30
 
-#: Workers that are killed, at least.
+#: Seconds in which workers are killed, and how many are, at least.
+SECONDS = 200 if IS_SOAK else 6
 MIN_KILLS = 20 if IS_SOAK else 6
 
 
 def changes() -> int:
     fewest = 1_000 if connection.vendor == "postgresql" else 250
     return 50 * fewest if IS_SOAK else fewest
-
-
-def seconds() -> int:
-    """Return how long workers are killed."""
-    return 200 if IS_SOAK else 6
 
 
 @pytest.fixture
@@ -155,7 +151,7 @@ def fire(relays: Relays, fate: Fate, chance: random.Random) -> None:
 
     A machine so busy that a kind of blow has not come by then needs some more.
     """
-    end = time.monotonic() + seconds()
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end or not fate.is_complete():
         relays.start()
         time.sleep(chance.uniform(*BETWEEN))

@@ -107,16 +107,11 @@ def claimed(sections) -> Page:
     return page
 
 
-def taken_over(page: Page) -> Page:
-    age_claims()
-    (other,) = Page.objects.claim([page.section_id])
-    assert other.pk == page.pk
-    return other
-
-
 def test_giving_up_leaves_the_claim_of_another(claimed):
     """Who lost a page and fails does not set it free."""
-    other = taken_over(claimed)
+    age_claims()
+    (other,) = Page.objects.claim([claimed.section_id])
+    assert other.pk == claimed.pk
     Page.objects.release([claimed], "failed late", is_to_blame=True)
     Page.objects.release([claimed])
     assert Page.objects.get(pk=claimed.pk).token == other.token

@@ -146,8 +146,12 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
         "NOTIFY_DELAY_SECONDS": 0,
         "LIVE_CACHE_SECONDS": 60,
     }
-    if not base:
-        _name_site(settings)
+    if not base:  # contrib.sites knows the site; its table is not there
+        settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+        settings.SITE_ID = 1
+        from django.contrib.sites.models import SITE_CACHE, Site
+
+        SITE_CACHE[1] = Site(pk=1, domain="example.com", name="A site")
     stock(20, DatedSource, name="built")
     build_and_relay()
     rename([STEP], "told")
@@ -159,18 +163,7 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
     sections.register("live", DatedSource)
     yield
     if not base:
-        from django.contrib.sites.models import SITE_CACHE
-
         SITE_CACHE.clear()
-
-
-def _name_site(settings: Any) -> None:
-    """Have django.contrib.sites know the site; its table is not there."""
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
-    settings.SITE_ID = 1
-    from django.contrib.sites.models import SITE_CACHE, Site
-
-    SITE_CACHE[1] = Site(pk=1, domain="example.com", name="A site")
 
 
 def tag(**headers: str) -> str:

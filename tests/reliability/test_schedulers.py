@@ -65,7 +65,8 @@ def test_beats_and_refreshes_at_once(celery, sections, configure, figures):
     configure(LEASE_SECONDS=600)
     publish(ASKED * LIMIT, SlowSource)
     pages = Page.objects.of("default", "products").order_by("number")
-    keys = dict(zip(pages.values_list("pk", flat=True), _first_keys(), strict=True))
+    firsts = range(0, ASKED * LIMIT * STEP, LIMIT * STEP)
+    keys = dict(zip(pages.values_list("pk", flat=True), firsts, strict=True))
     with ExitStack() as stack:
         stack.enter_context(noting_claims())
         workers = stack.enter_context(working(celery, SlowSource, WORKERS))
@@ -99,7 +100,3 @@ def test_beats_and_refreshes_at_once(celery, sections, configure, figures):
     )
     assert failed == 0
     assert during_builds(noted)
-
-
-def _first_keys() -> range:
-    return range(0, ASKED * LIMIT * STEP, LIMIT * STEP)

@@ -58,18 +58,13 @@ def unnamed_files(media: Any) -> set[str]:
     return files - named
 
 
-@pytest.fixture
-def short_times(configure: Any, monkeypatch: Any) -> None:
-    """Have leases of a second, and files that go as soon."""
-    monkeypatch.setattr(prune, "MARGIN", timedelta(0))
-    configure(LEASE_SECONDS=1, PRUNE_SECONDS=0, WAKE_SECONDS=0)
-
-
 @pytest.mark.parametrize("number", SEEDS)
 def test_killed_while_building(
-    number, short_times, sections, media_root, redis_broker, settings, figures
+    number, configure, monkeypatch, sections, media_root, redis_broker, figures
 ):
     """After each kill all is complete; at the end nothing is left lying about."""
+    monkeypatch.setattr(prune, "MARGIN", timedelta(0))
+    configure(LEASE_SECONDS=1, PRUNE_SECONDS=0, WAKE_SECONDS=0)
     publish(ROWS)
     chance = random.Random(seed := some_seed(number))
     seen: set[str] = set()

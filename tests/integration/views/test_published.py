@@ -35,13 +35,6 @@ def published(shop: Any) -> None:
     age()
 
 
-@pytest.mark.usefixtures("published")
-def test_the_index_has_a_second_name(client):
-    """Many crawlers ask for it."""
-    index, same = [client.get(f"/{name}.xml") for name in ("sitemap", "sitemap_index")]
-    assert (same.content, same.headers) == (index.content, index.headers)
-
-
 @pytest.mark.database
 @pytest.mark.usefixtures("published")
 def test_changes_that_cannot_be_counted_hide_no_page(client, settings):

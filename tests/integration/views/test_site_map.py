@@ -138,13 +138,6 @@ def test_the_host_is_named_where_it_is_another():
     assert link.title == "shop.example.de / a"
 
 
-def test_nothing_is_sent_again_that_is_the_same(served, client):
-    for path in ("/sitemap/", "/sitemap/products/"):
-        tag = client.get(path)["ETag"]
-        again = client.get(path, headers={"If-None-Match": tag})
-        assert (again.status_code, again.content) == (304, b"")
-
-
 class Versions(Source):
     """One page in two languages, and one in German alone."""
 
