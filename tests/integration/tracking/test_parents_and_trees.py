@@ -101,11 +101,26 @@ def test_rows_of_a_fixture_are_recorded(publish, tmp_path):
     assert recorded() == [("key", "7", "")]
 
 
+GenericCafes = like(GenericSitemap, limit=1, location=lambda _, cafe: f"/{cafe.slug}/")
+
+
 @pytest.mark.database
-@pytest.mark.parametrize("model", [Place, PlaceProxy])
-def test_a_row_that_is_saved_under_its_parents_name_is_found(publish, cafes, model):
-    section = publish(CafeSource)
-    model.objects.get(pk=cafes[1].pk).save()
+@pytest.mark.parametrize(
+    "source", [CafeSource, GenericCafes({"queryset": Cafe.objects.all()})]
+)
+@pytest.mark.parametrize(
+    ("model", "act"),
+    [
+        *[(model, "save") for model in (Place, PlaceProxy)],
+        # The child goes with the parent, and says so itself.
+        *[(model, "delete") for model in (Place, Cafe)],
+    ],
+)
+def test_what_becomes_of_a_row_under_its_parents_name_marks_its_page(
+    publish, cafes, source, model, act
+):
+    section = publish(source)
+    getattr(model.objects.get(pk=cafes[1].pk), act)()
     assert noticed(section) == [2]
 
 
@@ -156,23 +171,6 @@ def test_a_save_of_the_child_is_one_change(publish, cafes):
     publish(CafeSource)
     cafes[1].save()
     assert recorded() == keys(cafes[1])
-
-
-@pytest.mark.parametrize("model", [Cafe, Place])
-def test_a_deletion_marks_its_page_alone(publish, cafes, model):
-    """The child goes with the parent, and says so itself."""
-    section = publish(CafeSource)
-    model.objects.get(pk=cafes[1].pk).delete()
-    assert noticed(section) == [2]
-
-
-def test_a_contrib_class_watches_the_parent(publish, cafes):
-    sitemap = GenericSitemap({"queryset": Cafe.objects.all()})
-    sitemap.location = lambda cafe: f"/{cafe.slug}/"
-    sitemap.limit = 1
-    section = publish(sitemap)
-    Place.objects.get(pk=cafes[1].pk).save()
-    assert noticed(section) == [2]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 from tests.support.urls import urlpatterns as usual
 
+pytestmark = pytest.mark.usefixtures("all_files")
+
 PAGE = "/sitemap-products-1.xml"
 GZIP = {"Accept-Encoding": "gzip"}
 CACHED = "public, max-age=600"
@@ -102,7 +104,6 @@ def all_files(configure: Any) -> None:
     configure(ENGINES=ENGINES, ROBOTS={})
 
 
-@pytest.mark.usefixtures("all_files")
 class TestViews:
     def test_headers(self, served, client):
         for url, expected in VIEWS.items():
@@ -158,7 +159,6 @@ class TestViews:
                 assert response["Cache-Control"] == "no-store", url
 
 
-@pytest.mark.usefixtures("all_files")
 def test_each_file_and_coding_has_an_etag_of_its_own(served, client):
     tags = {url: client.get(url)["ETag"] for url in VIEWS}
     assert tags.pop("/sitemap_index.xml") == tags["/sitemap.xml"]
@@ -169,7 +169,6 @@ def test_each_file_and_coding_has_an_etag_of_its_own(served, client):
         assert len(tags[url]) == 66
 
 
-@pytest.mark.usefixtures("all_files")
 def test_what_is_not_there_is_404(served, client):
     """Neither another number nor another spelling of one gives a page."""
     found = {url: client.get(url) for url in MISSING}
@@ -177,7 +176,6 @@ def test_what_is_not_there_is_404(served, client):
     assert [url for url, it in found.items() if KEY.encode() in it.content] == []
 
 
-@pytest.mark.usefixtures("all_files")
 def test_what_no_row_can_hold_asks_no_database(
     served, client, django_assert_num_queries
 ):
@@ -185,7 +183,6 @@ def test_what_no_row_can_hold_asks_no_database(
         assert {client.get(url).status_code for url in IMPOSSIBLE} == {404}
 
 
-@pytest.mark.usefixtures("all_files")
 @pytest.mark.parametrize(
     ("source", "ends"),
     [
@@ -212,7 +209,6 @@ def test_a_source_that_fails_is_503(sections, client, messages, source, ends):
     assert "Error" in messages("live_failed")[0]
 
 
-@pytest.mark.usefixtures("all_files")
 @pytest.mark.usefixtures("served")
 class TestCodings:
     @pytest.mark.parametrize(
@@ -247,14 +243,12 @@ class TestCodings:
             assert gzip.decompress(response.content) == client.get(url).content
 
 
-@pytest.mark.usefixtures("all_files")
 def test_caches_keep_it_as_the_setting_says(served, client, configure):
     configure(CLIENT_CACHE_SECONDS=60)
     found = {client.get(url).headers.get("Cache-Control") for url in VIEWS}
     assert found == {"public, max-age=60", None}
 
 
-@pytest.mark.usefixtures("all_files")
 def test_a_published_page_is_as_old_as_its_flip(served, client):
     is_published = served == "published"
     flip = "Thu, 01 Jan 2026 12:00:00 GMT"
@@ -271,7 +265,6 @@ def test_a_published_page_is_as_old_as_its_flip(served, client):
             assert response.status_code == status
 
 
-@pytest.mark.usefixtures("all_files")
 def test_a_head_of_robots_txt_is_made_without_a_body(rf):
     """The test client would cut one off."""
     assert views.text_file(rf.head("/robots.txt"), "robots.txt").content == b""
@@ -312,7 +305,6 @@ def answers(client: Client, url: str, coding: str) -> list[Any]:
     return [(it.content, dict(it.headers)) for it in responses]
 
 
-@pytest.mark.usefixtures("all_files")
 class TestMiddleware:
     def test_no_view_of_ours_requires_a_login(self):
         """Views for monitors, which decide by themselves, are among them."""
