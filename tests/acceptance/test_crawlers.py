@@ -1,7 +1,5 @@
 """What real sitemap clients find on the example project is what its tables hold."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

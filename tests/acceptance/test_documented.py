@@ -1,7 +1,5 @@
 """What the tutorial and the README show is what happens."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import shutil

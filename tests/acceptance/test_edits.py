@@ -1,7 +1,5 @@
 """Edits of the example's tables reach its sitemaps, and cost what they touch."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What the example project is, by its environment: its broker, cache and engines."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,3 +1,1 @@
 """Tests with a database and real storage; TEST_DB chooses the database."""
-
-from __future__ import annotations

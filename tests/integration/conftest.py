@@ -1,7 +1,5 @@
 """Fixtures of the tests that need a database."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The database that these tests were asked to run on is the one that answers."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The boundary around user code: what it sets, and what it makes of errors."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import OperationalError, ProgrammingError, connection, transaction
 from django.urls import get_script_prefix

@@ -1,7 +1,5 @@
 """Several sites of one database: each has its own sections, rows, files and keys."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

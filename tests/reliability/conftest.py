@@ -1,7 +1,5 @@
 """Fixtures of the reliability tests."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator

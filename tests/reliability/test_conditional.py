@@ -1,7 +1,5 @@
 """T16: whatever a client keeps and asks, it ends up with the server's bytes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field

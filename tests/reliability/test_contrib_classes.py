@@ -4,8 +4,6 @@ Stand-ins for what projects have: a plain queryset, a list, and as Wagtail's cla
 that lists a parent model and makes its own entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

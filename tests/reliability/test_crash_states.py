@@ -4,8 +4,6 @@ The database keeps its promise: what it has committed stays. So an object must b
 the disk before the row that points to it, and a page before the index that lists it.
 """
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """T13: whatever views depend on fails, crawlers are answered, and soon."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """T8: what is committed is told, whoever is killed; what is rolled back never is."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -1,7 +1,5 @@
 """T18: what the app asks, where it connects to, and what that can cost it."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import time

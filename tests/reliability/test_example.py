@@ -1,7 +1,5 @@
 """The example project with its worker and beat commands, a reader, and kills."""
 
-from __future__ import annotations
-
 import json
 import random
 import shlex

@@ -4,8 +4,6 @@ Builder A is a process that stops itself at a checkpoint. The time of its claims
 B builds newer rows, and A goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """T35: what is done for one page costs no more where there are very many pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

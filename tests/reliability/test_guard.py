@@ -1,7 +1,5 @@
 """T11: a source that collapses is not believed; bad rows cost only themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count

@@ -5,8 +5,6 @@ signals, transactions that roll back, deploys, builders that are killed, or stop
 overtaken, time that passes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta

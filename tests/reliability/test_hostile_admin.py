@@ -1,7 +1,5 @@
 """T20: whatever engines, errors and editors say stays text on every page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

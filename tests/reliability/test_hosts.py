@@ -1,7 +1,5 @@
 """T17: whatever host a request names, nothing that is kept or sent comes from it."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import random

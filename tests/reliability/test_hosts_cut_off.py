@@ -4,8 +4,6 @@ Database, broker and S3 are with the web server on one host, where tests are too
 of the others has a Celery worker. Nothing but a network is between them.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

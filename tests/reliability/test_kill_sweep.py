@@ -5,8 +5,6 @@ database; with SOAK each is tried in turn until the build gets through, else eve
 eleventh.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path

@@ -4,8 +4,6 @@ At each checkpoint of a build rows are saved and another process takes the chang
 These sources have no lastmod, so nothing but the versions of the pages saves them.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The mutants name attributes and tests that there are."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

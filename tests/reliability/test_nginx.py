@@ -1,7 +1,5 @@
 """T16 behind nginx, as the how-to configures it."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 from collections.abc import Iterator

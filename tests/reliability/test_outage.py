@@ -1,7 +1,5 @@
 """T8b: an engine away for two days is asked seldom, and then told everything."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from datetime import timedelta

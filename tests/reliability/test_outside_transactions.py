@@ -1,7 +1,5 @@
 """T23: transactions that users leave open keep nothing waiting, and are not lost."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

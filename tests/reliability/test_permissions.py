@@ -1,7 +1,5 @@
 """T20: who may see and do what: every URL of ours, for every kind of user."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Prunes beside builds: nothing that a page points to is ever removed."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

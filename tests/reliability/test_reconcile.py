@@ -1,7 +1,5 @@
 """T8c: what no signal tells is found by comparing, and exactly that is told."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -4,8 +4,6 @@ Broker and cache are one server here, so that both are lost together. What is ch
 meanwhile is to be published, and the engine to be told of it.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

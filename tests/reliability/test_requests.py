@@ -1,7 +1,5 @@
 """T14: no request, however odd, costs more than a page, writes, or breaks anything."""
 
-from __future__ import annotations
-
 import random
 import re
 import socket

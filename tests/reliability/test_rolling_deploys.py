@@ -1,7 +1,5 @@
 """T31: two versions of a source build and save in turn, until those of one are gone."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

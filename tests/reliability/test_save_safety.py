@@ -3,8 +3,6 @@
 Their clients may have no time limit, as Django's and Celery's have none unless told.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """T21: however many ask for refreshes at once, one builder at a time has a page."""
 
-from __future__ import annotations
-
 import time
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """T19: no key or token of an engine gets anywhere but to that engine."""
 
-from __future__ import annotations
-
 import html
 import http.client
 import json

@@ -1,7 +1,5 @@
 """T15: however many ask for what is not kept, one renders or plans it."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """T4: whatever of the storage fails, readers keep what they had or get what is new."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

@@ -1,7 +1,5 @@
 """T1: whoever reads while all is published anew gets whole documents, always."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count, cycle

@@ -4,8 +4,6 @@ The model stands in for those of treebeard, Wagtail and Oscar: a row's URL and w
 it is listed depend on the rows above it, and a move is one statement without a signal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

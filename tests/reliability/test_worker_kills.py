@@ -1,7 +1,5 @@
 """T2b: real workers, killed with all of their processes in the middle of builds."""
 
-from __future__ import annotations
-
 import random
 import time
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The one setting, the site that it describes, and what has an address there."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 from unittest.mock import Mock

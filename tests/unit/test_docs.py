@@ -1,7 +1,5 @@
 """The documentation names what there is, and nothing that there is not."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import dataclasses

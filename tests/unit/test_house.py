@@ -1,7 +1,5 @@
 """Which part may do what, and how long a pattern takes."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """Errors are told from outages, and named with what helps."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import DataError, OperationalError, ProgrammingError
 

@@ -3,8 +3,6 @@
 ``python -m tests.unit.test_public_names`` writes the list anew.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Which source serves which section, and which CONTRIB_SITEMAPS adds by itself."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable

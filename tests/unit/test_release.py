@@ -1,7 +1,5 @@
 """The release was tested, and the documentation promises no more."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What we give to the tests of others, who register sources for a while."""
 
-from __future__ import annotations
-
 import pytest
 
 from django_sitemaps_plus import ViewSource, registry

@@ -1,7 +1,5 @@
 """The translations: whole, as compiled, and of the words that the code has."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """An upgrade loses nothing: what a release left is served, and its queues go on."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``runserver`` of a project on disk, and what it logs."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What commands say of a project with a mistake: its place, and how to mend it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from typing import Any

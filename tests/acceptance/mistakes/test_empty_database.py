@@ -1,7 +1,5 @@
 """Commands go on where sources lack rows, services or an environment."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mistakes of the set-up: before migrate, without a cache, a site, its own database."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Mistakes in sources and where they are registered: each is named with its remedy."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,3 +1,1 @@
 """Builds, from rows to published objects."""
-
-from __future__ import annotations

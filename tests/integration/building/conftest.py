@@ -1,7 +1,5 @@
 """What a test of builds may compare at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Three pages that builders compete for, and how to tell whose result is served."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """A build stores objects and rows that point to them, an index, and what it met."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

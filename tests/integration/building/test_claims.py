@@ -1,7 +1,5 @@
 """Many at work on the same pages: claims fence flips, and who loses tries again."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import threading

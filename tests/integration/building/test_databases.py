@@ -1,7 +1,5 @@
 """The app's own rows: on the one database of the router, and found by an index."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Whatever fails, what readers find is complete, and the next build mends it."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The shrink guard: falls in small steps, and how a section that is held gets well."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Local processes build what one process builds; each test runs the real command."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

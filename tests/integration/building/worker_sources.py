@@ -1,7 +1,5 @@
 """Sources of the tests with local processes, which import them by name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """The project whose sitemaps are shown by contrib's views and by ours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

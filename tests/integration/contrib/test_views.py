@@ -1,7 +1,5 @@
 """The views in the place of contrib's answer as those do, or better."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """One dict of sitemaps, by contrib's views and by ours."""
 
-from __future__ import annotations
-
 from functools import wraps
 from typing import Any, cast
 

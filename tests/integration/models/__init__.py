@@ -1,3 +1,1 @@
 """Prepared queries and the verbs of rows."""
-
-from __future__ import annotations

@@ -1,7 +1,5 @@
 """Statements that are compiled once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache

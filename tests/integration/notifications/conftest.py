@@ -1,7 +1,5 @@
 """A clock that tests move, and engines that they configure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Engines for tests: some remember what they are told, some tell a local server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection
 from datetime import timedelta

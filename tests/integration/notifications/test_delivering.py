@@ -1,7 +1,5 @@
 """Engines are told what waits, at their own pace, whatever they make of it."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from typing import Any, ClassVar

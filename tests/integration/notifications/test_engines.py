@@ -1,7 +1,5 @@
 """Engines against servers that check what real ones check, and misbehave."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from itertools import chain
 from threading import Thread

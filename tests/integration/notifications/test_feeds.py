@@ -1,7 +1,5 @@
 """Engines that take feeds are told of indexes once, of what they follow each time."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

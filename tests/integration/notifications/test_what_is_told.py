@@ -1,7 +1,5 @@
 """Which builds, saves and edits engines hear of, and which they do not."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta

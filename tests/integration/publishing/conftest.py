@@ -1,7 +1,5 @@
 """Where the public names are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the public names show, and what they should."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Public names follow what pages point to, whatever sections are called."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """T33: databases, or schemas of one, that share a storage leave each other alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from gzip import decompress as gunzip

@@ -1,7 +1,5 @@
 """Servers of other tests: what they refuse, and the faults that they play."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

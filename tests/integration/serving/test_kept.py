@@ -1,7 +1,5 @@
 """A page that is rendered on request is kept for a while, computed by one caller."""
 
-from __future__ import annotations
-
 import threading
 from concurrent import futures
 from pathlib import Path

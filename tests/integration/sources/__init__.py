@@ -1,3 +1,1 @@
 """Sources, read from a real database."""
-
-from __future__ import annotations

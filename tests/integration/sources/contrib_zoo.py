@@ -1,7 +1,5 @@
 """Contrib sitemaps of every kind that projects have."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

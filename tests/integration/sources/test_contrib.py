@@ -1,7 +1,5 @@
 """Contrib sitemaps, registered unchanged, give the entries of contrib's own view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime

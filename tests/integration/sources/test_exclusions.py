@@ -1,7 +1,5 @@
 """Excluded rows: no source writes them, and nothing else changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

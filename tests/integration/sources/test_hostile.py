@@ -1,7 +1,5 @@
 """Whatever is in the rows, the page is valid, and says what it leaves out."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Images of rows: files in columns, at the end of relations, and from methods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages are ranges of keys of any type, or else of positions."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from datetime import UTC, date, datetime, time, timedelta

@@ -1,7 +1,5 @@
 """Languages: each row is listed in each of its languages, with all as alternates."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from typing import Any

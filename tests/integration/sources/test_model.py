@@ -1,7 +1,5 @@
 """What a model source declares becomes an entry, from tuples or from instances."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

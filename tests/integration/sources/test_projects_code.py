@@ -1,7 +1,5 @@
 """Code of projects around a source: routers, names of their own, caches of the ORM."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Querysets of any shape: what is listed equals a plain loop over each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Paths to many: all values of each row, by one more query a page."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from itertools import chain

@@ -1,7 +1,5 @@
 """Asks the database when a worker imports it, which is before it forks."""
 
-from __future__ import annotations
-
 from django.db import connection
 
 connection.ensure_connection()

@@ -1,7 +1,5 @@
 """Sources that workers register; what is odd about a row is in the row itself."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

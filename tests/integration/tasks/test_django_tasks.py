@@ -1,7 +1,5 @@
 """The executor of Django's Tasks, with the worker of django-tasks-db."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The worker without a broker: ``run_sitemaps``, alive, killed and asked to end."""
 
-from __future__ import annotations
-
 import math
 import signal
 import time

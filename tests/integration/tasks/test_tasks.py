@@ -1,7 +1,5 @@
 """Celery's tasks: messages, workers that share pages or die, and what is left to do."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

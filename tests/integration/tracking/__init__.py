@@ -1,3 +1,1 @@
 """Tests of noticing what has changed."""
-
-from __future__ import annotations

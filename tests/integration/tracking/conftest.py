@@ -1,7 +1,5 @@
 """Fixtures of the tests of tracking."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest

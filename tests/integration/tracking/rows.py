@@ -1,7 +1,5 @@
 """What has been noticed, as short words to compare."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

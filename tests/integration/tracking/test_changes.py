@@ -1,7 +1,5 @@
 """Changes: notify_changed() records them, builds take them from every database."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Saves of the model that a contrib class lists reach its pages."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import Paginator

@@ -1,7 +1,5 @@
 """Rows of other names and tables: proxies, children, parents, and trees of rows."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.sitemaps import GenericSitemap
 from django.db import connection

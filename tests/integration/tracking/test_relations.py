@@ -1,7 +1,5 @@
 """Objects that rows refer to, or that refer to rows, are watched by one change each."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Saves: what they leave behind, what they cost, and that none fails for us."""
 
-from __future__ import annotations
-
 import time
 from contextlib import nullcontext, suppress
 

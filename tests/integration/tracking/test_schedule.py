@@ -1,7 +1,5 @@
 """Pages that time makes old: by lastmods, by the clock, by their age, by the audit."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sections that are served live, or from what was built."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``LANGUAGE_CODE = "en-us"``, as startproject has it, and "en" in ``LANGUAGES``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

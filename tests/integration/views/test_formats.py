@@ -1,7 +1,5 @@
 """Text sitemaps, RSS and Atom of what is served."""
 
-from __future__ import annotations
-
 from calendar import timegm
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Statuses, headers, codings and conditions of all views, live or published."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from importlib import import_module

@@ -1,7 +1,5 @@
 """With nothing built, index and pages are rendered on request."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

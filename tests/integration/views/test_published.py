@@ -1,7 +1,5 @@
 """What is published is answered from the page row; the object only for a body."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The HTML site map lists for people what the sitemaps list."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A request never influences a byte: not what is around it, nor an origin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text files of a site: robots.txt, whatever else fails, and key files."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.robotparser import RobotFileParser
 

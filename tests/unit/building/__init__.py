@@ -1,3 +1,1 @@
 """Builds without a database."""
-
-from __future__ import annotations

@@ -1,7 +1,5 @@
 """Random values over an alphabet that breaks careless XML, each from a seed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """Documents, byte for byte, and that what any entries give is valid."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import random

@@ -1,7 +1,5 @@
 """Entries and what is in them check themselves, value by value."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """URLs as sitemaps list them."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote_to_bytes, urlsplit
 

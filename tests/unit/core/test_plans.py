@@ -1,7 +1,5 @@
 """Which range owns a key, when pages split and merge, and what changed in a page."""
 
-from __future__ import annotations
-
 import html
 import re
 import tracemalloc

@@ -1,7 +1,5 @@
 """One record a line, whatever is in it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Each broken file is found by its own rule; nothing is found in a good one."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import tracemalloc

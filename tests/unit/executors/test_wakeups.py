@@ -1,7 +1,5 @@
 """Tests of wake-ups: few messages, and none for a while after a failure."""
 
-from __future__ import annotations
-
 from threading import Event
 from types import SimpleNamespace
 from unittest.mock import Mock, call

@@ -1,7 +1,5 @@
 """A wire that notes what engines ask, and answers as a test has it."""
 
-from __future__ import annotations
-
 import json as json_module
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Pauses and batches after failures: decisions without a database."""
 
-from __future__ import annotations
-
 import pytest
 
 from django_sitemaps_plus.exceptions import RetryLater

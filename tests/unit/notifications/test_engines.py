@@ -1,7 +1,5 @@
 """What engines are sent, what their answers mean, and which options they take."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """Requests over HTTP: what is sent, what answers mean, and that no secret shows."""
 
-from __future__ import annotations
-
 import copy
 import http.client
 import json

@@ -1,3 +1,1 @@
 """Sources, as far as they work without a database."""
-
-from __future__ import annotations

@@ -1,7 +1,5 @@
 """Sources of any entries and of views, and the surroundings in which they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any

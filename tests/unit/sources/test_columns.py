@@ -1,7 +1,5 @@
 """Batches of rows become the lines that a slow, obvious model writes."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """contrib's ``Sitemap`` classes, as far as they need no database."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from pathlib import PurePosixPath

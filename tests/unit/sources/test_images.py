@@ -1,7 +1,5 @@
 """Images: columns of files are what their storage says of each, name by name."""
 
-from __future__ import annotations
-
 import random
 from copy import copy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rows become lines, and what cannot be listed is left out and named."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections import UserString

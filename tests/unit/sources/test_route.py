@@ -1,7 +1,5 @@
 """``Route`` gives what ``reverse()`` gives, whatever the pattern and the values."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import (
     NoReverseMatch,

@@ -1,7 +1,5 @@
 """A zoo of URL patterns, and hostile values for their arguments."""
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Iterator, Sequence

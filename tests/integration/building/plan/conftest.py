@@ -1,7 +1,5 @@
 """Fixtures of the tests of the plan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plans as short words to compare."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

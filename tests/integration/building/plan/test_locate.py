@@ -1,7 +1,5 @@
 """Keys are located as the database would say, and mark the right page."""
 
-from __future__ import annotations
-
 import os
 import random
 import unicodedata

@@ -1,7 +1,5 @@
 """Plans: made anew, and changed page by page as rows come and go."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import timedelta
 from functools import partial

@@ -1,7 +1,5 @@
 """What we tell others: pages built, builds finished, URLs changed."""
 
-from __future__ import annotations
-
 import time
 from contextlib import contextmanager
 
