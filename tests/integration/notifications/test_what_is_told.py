@@ -479,7 +479,7 @@ class TestALastmodThatIsThePresentTime:
         """Only these are looked at, and both may be cut within a date."""
         rows = make_products(9)
         publish(limited(10))
-        ends = range(300, 410, 5)  # a line has some 107 bytes
+        ends = range(300, 410, 11)  # a line has some 107 bytes
         with hearing(urls_changed) as heard:
             for end in ends:
                 monkeypatch.setattr(url_changes, "_END", end)

@@ -51,12 +51,17 @@ ENGINE = f"{RecordingEngine.__module__}.RecordingEngine"
 @pytest.mark.django_db(transaction=True)
 class TestProcess:
     def test_a_save_is_published_without_broker_or_command(self, sections, configure):
-        """The first build too, and engines hear of what changes after it."""
+        """The first build too, and engines hear of what changes after it.
+
+        The button of the dashboard asks for an audit, which keeps no edit waiting.
+        """
         engines = {"one": {"BACKEND": ENGINE, "OPTIONS": {}}}
         options = {"ENGINES": engines, "NOTIFY": True, "NOTIFY_DELAY_SECONDS": 0}
         configure(**options)
         make_products(3)
         sections.register("products", ProductSource)
+        site = get_site()
+        assert not requests.audit(site, "")
         with keeping(ProductSource) as worker:
             wait_until_done(3)
             rename(0, "renamed")
@@ -64,19 +69,9 @@ class TestProcess:
             wait_until(Delivery.objects.filter(sent__gt=0).exists, "an engine is told")
             assert "products: 3 pages rendered, 3 changed" in worker.printed()
             assert [it.is_there for it in Worker.objects.seen()] == [True]
-
-    def test_an_audit_that_was_asked_for_keeps_no_edit_waiting(self, sections):
-        """The button of the dashboard asks for it; one of several workers does it."""
-        make_products(3)
-        sections.register("products", ProductSource)
-        site = get_site()
-        assert not requests.audit(site, "")
-        with keeping(ProductSource):
-            wait_until_done(3)
-            wait_until(requests.has_workers, "a worker is seen")
             assert requests.audit(site, "")
-            rename(0, "renamed")
-            wait_until_published("renamed")
+            rename(1, "another")
+            wait_until_published("another")
             wait_until(lambda: read_findings(site), "it is audited")
         assert read_findings(site)["entries"] == 3
         assert work.asked_audits() == []
