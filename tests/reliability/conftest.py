@@ -10,11 +10,8 @@ import pytest
 #: Files whose tests take longest. They begin first, so that in the end no process has
 #: one left while another has nothing to do.
 _LONGEST = (
-    "test_kill_sweep.py",
-    "test_example.py",
-    "test_storage_faults.py",
-    "test_torn_reads.py",
-    "test_deliveries.py",
+    *("test_kill_sweep.py", "test_example.py", "test_storage_faults.py"),
+    *("test_torn_reads.py", "test_deliveries.py"),
 )
 
 #: What xdist carries the figures of a test under.

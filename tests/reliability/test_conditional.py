@@ -33,13 +33,7 @@ STEPS = 20
 PATHS = ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-products-2.xml")
 
 ENCODINGS = (
-    "",
-    "gzip",
-    "identity",
-    "br, gzip",
-    "gzip;q=0",
-    "*",
-    "x-gzip",
+    *("", "gzip", "identity", "br, gzip", "gzip;q=0", "*", "x-gzip"),
     "gzip;q=0, identity",
 )
 

@@ -34,30 +34,15 @@ REQUESTS = 2_000 if IS_SOAK else 50
 MARK = "evil"
 
 HOSTS = (
-    "evil.example",
-    "EVIL.example",
-    "evil.example:8443",
-    "example.com.evil.example",
-    "example.com@evil.example",
-    "example.com:80@evil.example",
-    "evil.example#example.com",
-    "evil.example/example.com",
-    "evil.example\\example.com",
-    "evil.example, example.com",
-    "example.com, evil.example",
-    "evil.example\x00example.com",
-    "evil.example%0d%0aX-Evil: 1",
-    "evil.example\tx",
-    "evil.example.",
-    "evil_host",
-    "[::evil]",
-    "[::1]evil",
-    "xn--evil-9na.example",
-    "\u0435vil.evil.example",
+    *("evil.example", "EVIL.example", "evil.example:8443", "example.com.evil.example"),
+    *("example.com@evil.example", "example.com:80@evil.example"),
+    *("evil.example#example.com", "evil.example/example.com"),
+    *("evil.example\\example.com", "evil.example, example.com"),
+    *("example.com, evil.example", "evil.example\x00example.com"),
+    *("evil.example%0d%0aX-Evil: 1", "evil.example\tx", "evil.example.", "evil_host"),
+    *("[::evil]", "[::1]evil", "xn--evil-9na.example", "\u0435vil.evil.example"),
     "evil" * 300,
-    "evil.example:99999",
-    "evil.example:port",
-    "<script>evil</script>",
+    *("evil.example:99999", "evil.example:port", "<script>evil</script>"),
     "evil.example?",
 )
 
@@ -66,17 +51,10 @@ SCHEMES = ("https", "http", "evil", "https,evil", "javascript:evil", "https\tevi
 HEADERS = ("Host", "X-Forwarded-Host", "X-Host", "Forwarded", "X-Original-URL")
 
 PATHS = (
-    "/sitemap.xml",
-    "/sitemap.xml.gz",
-    "/sitemap-built-1.xml",
-    "/sitemap-built-2.xml.gz",
-    "/sitemap-live-1.xml",
-    "/sitemap-live-2.xml.gz",
-    "/sitemap-built-1.txt",
-    "/sitemap-live.rss",
-    "/sitemap-built.atom.gz",
-    "/robots.txt",
-    PATH,
+    *("/sitemap.xml", "/sitemap.xml.gz", "/sitemap-built-1.xml"),
+    *("/sitemap-built-2.xml.gz", "/sitemap-live-1.xml", "/sitemap-live-2.xml.gz"),
+    *("/sitemap-built-1.txt", "/sitemap-live.rss", "/sitemap-built.atom.gz"),
+    *("/robots.txt", PATH),
 )
 
 

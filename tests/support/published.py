@@ -16,23 +16,9 @@ from .shop import START
 
 #: Columns of a page that only builders look at.
 INNER = {
-    "wanted",
-    "is_dirty",
-    "built",
-    "token",
-    "claimed_at",
-    "attempts",
-    "deaths",
-    "tried",
-    "not_before",
-    "error",
-    "hold",
-    "held_entries",
-    "held_skipped",
-    "announce",
-    "changed_at",
-    "is_edited",
-    "checked_at",
+    *("wanted", "is_dirty", "built", "token", "claimed_at", "attempts", "deaths"),
+    *("tried", "not_before", "error", "hold", "held_entries", "held_skipped"),
+    *("announce", "changed_at", "is_edited", "checked_at"),
 }
 
 #: What a reader can see of a page.

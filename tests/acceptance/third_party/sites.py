@@ -137,11 +137,8 @@ def _move(row: Any, parent: Any) -> None:
 
 #: Edits that change the entries of other rows, which classes do not notice.
 BEYOND_CLASSES = {
-    "restrict a section",
-    "lift its restriction",
-    "make a section a site",
-    "unpublish an aisle",
-    "rename an aisle",
+    *("restrict a section", "lift its restriction", "make a section a site"),
+    *("unpublish an aisle", "rename an aisle"),
 }
 
 EDITS = {

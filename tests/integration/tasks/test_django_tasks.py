@@ -38,9 +38,7 @@ WORKER = [
     "db_worker",
     "--interval",
     str(POLL),
-    "--no-startup-delay",
-    "--verbosity",
-    "3",
+    *("--no-startup-delay", "--verbosity", "3"),
 ]
 
 

@@ -108,10 +108,8 @@ def test_people_read_paths_and_dates(sections, client, settings):
     page = html.fromstring(response.content)
     texts = [item.text_content() for item in page.xpath(f"//{CONTENT}/li")]
     assert texts == [
-        "example.com 2. Januar 2026",
-        "<b> ?a=1&b='2' 1. Januar 2026",
-        "größe 1. Januar 2026",
-        "größe / 12 1. Januar 2026",
+        *("example.com 2. Januar 2026", "<b> ?a=1&b='2' 1. Januar 2026"),
+        *("größe 1. Januar 2026", "größe / 12 1. Januar 2026"),
     ]
     assert page.xpath("//time/@datetime") == [
         "2026-01-02",

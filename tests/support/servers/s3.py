@@ -107,19 +107,11 @@ def start_seaweedfs() -> Iterator[S3]:
 
 def _options(directory: Path) -> list[str]:
     return [
-        f"-logdir={directory}",
-        "server",
-        f"-dir={directory}",
-        "-s3",
-        f"-ip={HOST}",
-        f"-ip.bind={HOST}",
-        "-master.telemetry=false",
-        "-master.volumeSizeLimitMB=64",
-        "-master.volumePreallocate=false",
+        *(f"-logdir={directory}", "server", f"-dir={directory}", "-s3", f"-ip={HOST}"),
+        *(f"-ip.bind={HOST}", "-master.telemetry=false"),
+        *("-master.volumeSizeLimitMB=64", "-master.volumePreallocate=false"),
         # After a kill it waits this long for others who might lead in its place.
-        "-master.electionTimeout=1s",
-        "-volume.max=100",
-        "-s3.port.iceberg=0",
+        *("-master.electionTimeout=1s", "-volume.max=100", "-s3.port.iceberg=0"),
         "-s3.port.lance=0",
         # In /tmp otherwise, where a killed server leaves them.
         f"-filer.localSocket={directory}/filer.sock",

@@ -208,16 +208,7 @@ class TestUrls:
 
     odd = (
         *(
-            "",
-            "a",
-            "//a",
-            "//evil.example/",
-            "/%zz",
-            "/%",
-            "/a#b",
-            "/#",
-            None,
-            5,
+            *("", "a", "//a", "//evil.example/", "/%zz", "/%", "/a#b", "/#", None, 5),
             b"/a",
         ),
         *("/a\n", "/a\n/b", "\n", "\n/a", "/\ud800", "https://other.example/"),

@@ -167,10 +167,7 @@ class TestValues:
         lines_of(getters, ORIGIN, False).render(rows, tally)
         named = [problem.partition(")")[0] for problem in tally.problems]
         assert named == [
-            "row ('a', None",
-            "row ('/b/', 'soon'",
-            "row ('b', 5",
-            "row ('/c/', 5",
+            *("row ('a', None", "row ('/b/', 'soon'", "row ('b', 5", "row ('/c/', 5"),
         ]
 
     def test_the_newest_lastmod_is_kept(self):
