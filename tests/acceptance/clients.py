@@ -49,10 +49,7 @@ def scrapy(base_url: str) -> Found:
     return found
 
 
-CLIENTS = {
-    "ultimate-sitemap-parser": ultimate_sitemap_parser,
-    "scrapy": scrapy,
-}
+CLIENTS = {"ultimate-sitemap-parser": ultimate_sitemap_parser, "scrapy": scrapy}
 
 if __name__ == "__main__":
     json.dump(CLIENTS[sys.argv[1]](sys.argv[2]), sys.stdout)

@@ -148,10 +148,7 @@ def a_new_tree() -> None:
     shutil.rmtree(Path(settings.MEDIA_ROOT) / "sitemaps" / "public")
 
 
-@pytest.mark.parametrize(
-    ("prepare", "options"),
-    [(a_new_tree, {}), *STATES],
-)
+@pytest.mark.parametrize(("prepare", "options"), [(a_new_tree, {}), *STATES])
 @pytest.mark.parametrize("has_plain", [False, True], ids=["gzip", "plain"])
 def test_power_cut_at_any_step(
     prepare: Callable[[], None],

@@ -20,15 +20,7 @@ from django_sitemaps_plus.section import open_section
 from .tools.builders import Builder, stopped_at
 from .tools.checkpoints import CHECKPOINTS, provoke, reset
 from .tools.published import unpublished
-from .tools.shop import (
-    ALLOW,
-    IS_SOAK,
-    STEP,
-    PlainSource,
-    age_claims,
-    hashes,
-    rename,
-)
+from .tools.shop import ALLOW, IS_SOAK, STEP, PlainSource, age_claims, hashes, rename
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

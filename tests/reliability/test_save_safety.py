@@ -77,10 +77,7 @@ def products(unbuilt) -> None:
 @pytest.mark.usefixtures("products")
 @pytest.mark.parametrize(
     ("fault", "limits"),
-    [
-        ("black_hole", LIMITS),
-        *[("black_hole", {}), ("refuse", {}), ("reset", LIMITS)],
-    ],
+    [("black_hole", LIMITS), *[("black_hole", {}), ("refuse", {}), ("reset", LIMITS)]],
     ids=["black hole, limits", "black hole", "refuse", "reset, limits"],
 )
 def test_a_lost_broker_and_cache(fault, limits, chaos, settings, figures):

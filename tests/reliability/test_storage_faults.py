@@ -134,11 +134,7 @@ def fill(seed: int) -> None:
     slugs = [chance.randbytes(32).hex() for _ in range(18_000)]
     rows = [Product(pk=n, name=s, slug=s) for n, s in enumerate(slugs)]
     Product.objects.bulk_create(
-        rows,
-        2_000,
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["slug"],
+        rows, 2_000, update_conflicts=True, unique_fields=["id"], update_fields=["slug"]
     )
 
 

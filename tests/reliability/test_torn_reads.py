@@ -156,10 +156,7 @@ def test_view(versions, figures):
 def test_nginx(versions, media_root, figures):
     """Over HTTP from the public tree alone."""
     readings = published(versions)
-    with (
-        start_nginx(media_root / "sitemaps" / "public") as nginx,
-        running(republish),
-    ):
+    with start_nginx(media_root / "sitemaps" / "public") as nginx, running(republish):
         fetches: list[Fetch] = [FromServer(nginx.url[7:]) for _ in range(3)]
         read_by_many(readings, fetches, READS, CHANGES)
     judged(readings, figures, "nginx")

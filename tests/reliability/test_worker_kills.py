@@ -69,10 +69,7 @@ def test_killed_while_building(
     bad: list[str] = []
     kills = during = 0
     options = {"concurrency": 2, "include": ["tests.reliability.tools.shop_sections"]}
-    with (
-        messages_to(redis_broker),
-        start_worker(redis_broker, **options) as worker,
-    ):
+    with messages_to(redis_broker), start_worker(redis_broker, **options) as worker:
         for kill in range(KILLS):
             if kill:
                 worker.start()

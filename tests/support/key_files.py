@@ -23,6 +23,4 @@ class KeyFileEngine(Engine):
 
 
 #: For ``SITEMAPS_PLUS``.
-ENGINES = {
-    "keyed": {"BACKEND": f"{__name__}.{KeyFileEngine.__name__}", "OPTIONS": {}},
-}
+ENGINES = {"keyed": {"BACKEND": f"{__name__}.{KeyFileEngine.__name__}", "OPTIONS": {}}}

@@ -37,9 +37,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ],
+            ]
         },
-    },
+    }
 ]
 ROOT_URLCONF = "tests.support.urls"
 DATABASES = {"default": database_settings()}

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
-from django_sitemaps_plus import (
-    Alternate,
-    Entry,
-    Image,
-    News,
-    Source,
-    Video,
-    register,
-)
+from django_sitemaps_plus import Alternate, Entry, Image, News, Source, Video, register
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 LANGUAGES = ("de", "fr", "ar", "zh-Hant")

@@ -24,10 +24,7 @@ CITY = "/admin/atlas/city/3/change/"
 
 @pytest.mark.parametrize(
     ("query", "selector"),
-    [
-        ("", ".sitemaps-spark svg"),
-        ("section/?section=pages", "figure svg"),
-    ],
+    [("", ".sitemaps-spark svg"), ("section/?section=pages", "figure svg")],
 )
 def test_each_trend_shows_something(visit, query, selector):
     """Also the trend of a single day, and the one of a day that has none."""

@@ -37,16 +37,16 @@ CHANGES = {
             "from django.contrib.sitemaps import GenericSitemap, Sitemap, views",
             "from django.contrib.sitemaps import GenericSitemap, Sitemap\n"
             "from django_sitemaps_plus.contrib import views",
-        ),
+        )
     ],
     "sitemaps_tests/urls/https.py": [
         (
             "from django.contrib.sitemaps import views",
             "from django_sitemaps_plus.contrib import views",
-        ),
+        )
     ],
     "sitemaps_tests/test_generic.py": [
-        ("2013-03-13T10:00:00</lastmod>", "2013-03-13T10:00:00-05:00</lastmod>"),
+        ("2013-03-13T10:00:00</lastmod>", "2013-03-13T10:00:00-05:00</lastmod>")
     ],
     "sitemaps_tests/test_http.py": [
         ("2013-03-13T10:00:00</lastmod>", "2013-03-13T10:00:00-05:00</lastmod>"),

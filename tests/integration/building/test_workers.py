@@ -222,10 +222,7 @@ class TestFailures:
         assert left.count() <= BATCH_PAGES
         mended()
 
-    @pytest.mark.parametrize(
-        "number",
-        [signal.SIGKILL, signal.SIGTERM],
-    )
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
     def test_a_command_that_is_ended(self, number, products, mended, tmp_path):
         """Its helpers end with it, and give up the pages that they are at work on."""
         program = build_program(EndlessSource, "--workers=3", directory=tmp_path)

@@ -117,7 +117,7 @@ class TestKeyTypes:
         make_products(12)
         source = limited(7, key="slug")
         assert [key_range.low for key_range in plan_of(source)] == [
-            *(None, "product-00005", "product-00010"),
+            *(None, "product-00005", "product-00010")
         ]
         assert all_locs(pages_of(source)) == product_urls(range(12))
 

@@ -31,13 +31,7 @@ from tests.support.servers.workers import Broker, messages_to, pooled, send_wake
 from tests.support.shop import make_products, product_urls
 from tests.support.testapp.models import Product
 
-from .sources import (
-    HangingSource,
-    PoisonSource,
-    ProductSource,
-    RoomySource,
-    SlowSource,
-)
+from .sources import HangingSource, PoisonSource, ProductSource, RoomySource, SlowSource
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

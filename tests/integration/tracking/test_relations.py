@@ -360,12 +360,7 @@ def moved_alone(role, film):
 
 
 @pytest.mark.parametrize(
-    "source",
-    [
-        FilmSource,
-        CastSource,
-        pytest.param(BySlug, marks=pytest.mark.database),
-    ],
+    "source", [FilmSource, CastSource, pytest.param(BySlug, marks=pytest.mark.database)]
 )
 class TestNearSide:
     @pytest.mark.parametrize(

@@ -35,9 +35,7 @@ def make_certificate(host: str, directory: Path) -> Path:
     path = directory / f"{host}.pem"
     path.write_bytes(
         key.private_bytes(
-            encoding,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+            encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         + certificate.public_bytes(encoding)
     )

@@ -20,12 +20,7 @@ from django_sitemaps_plus.sources.columns import DoubtError, called, constant
 from django_sitemaps_plus.sources.compiling import compile_lines
 from django_sitemaps_plus.sources.dates import date_column, has_utc_text, lastmod_text
 from django_sitemaps_plus.sources.fields import COLUMNS, FIELDS
-from django_sitemaps_plus.sources.lines import (
-    RowName,
-    Tally,
-    describe,
-    lines_of,
-)
+from django_sitemaps_plus.sources.lines import RowName, Tally, describe, lines_of
 from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.related import several_column
 from tests.support.testapp.models import Author, Product
@@ -167,7 +162,7 @@ class TestValues:
         lines_of(getters, ORIGIN, False).render(rows, tally)
         named = [problem.partition(")")[0] for problem in tally.problems]
         assert named == [
-            *("row ('a', None", "row ('/b/', 'soon'", "row ('b', 5", "row ('/c/', 5"),
+            *("row ('a', None", "row ('/b/', 'soon'", "row ('b', 5", "row ('/c/', 5")
         ]
 
     def test_the_newest_lastmod_is_kept(self):

@@ -207,11 +207,7 @@ def replan():
 
 @pytest.mark.parametrize(
     ("change", "before", "after"),
-    [
-        (split_page_two, [2], [4]),
-        (merge_two_and_three, [3], [2]),
-        (replan, [2], [6]),
-    ],
+    [(split_page_two, [2], [4]), (merge_two_and_three, [3], [2]), (replan, [2], [6])],
 )
 def test_a_plan_that_changes_after_a_key_was_located(section, change, before, after):
     """The old answer marks nothing; located again, the key marks its new page.

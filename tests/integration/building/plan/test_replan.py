@@ -34,12 +34,7 @@ from django_sitemaps_plus.sites import get_site
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import locs, read_index
-from tests.support.shop import (
-    START,
-    ProductSource,
-    limited,
-    product_urls,
-)
+from tests.support.shop import START, ProductSource, limited, product_urls
 from tests.support.testapp.models import Label, Product, Shop
 from tests.support.told import hearing
 
@@ -410,12 +405,7 @@ class TestFirstPlans:
             Shop.objects.create(pk=uuid.UUID(int=number))
             build()
             found.append(sizes(section))
-        assert found == [
-            [9, 8, 8, 1],
-            [10, 8, 8, 1],
-            [11, 8, 8, 1],
-            [6, 6, 8, 8, 1],
-        ]
+        assert found == [[9, 8, 8, 1], [10, 8, 8, 1], [11, 8, 8, 1], [6, 6, 8, 8, 1]]
         assert {n: before[n] for n in (2, 3, 4)}.items() <= objects(section).items()
 
     @pytest.mark.parametrize("is_historic", [False, True])
