@@ -3,8 +3,6 @@
 It prints a JSON object of the URLs found and their dates.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A page of the documentation as a person follows it: files, commands and outputs."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

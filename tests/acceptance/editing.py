@@ -5,8 +5,6 @@ signal, and ``delete`` removes a country with its cities. Each prints the URLs t
 took away, as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """Draws the pictures of the README from the example project: ``make pictures``."""
 
-from __future__ import annotations
-
 import tempfile
 from html import escape
 from pathlib import Path

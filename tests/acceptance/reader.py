@@ -4,8 +4,6 @@ Run as ``python -m tests.acceptance.reader http://localhost:8000``; it prints a 
 round until it is stopped, and what was wrong with a file.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Prints what the tables say: a JSON object of URLs and dates; run as a program."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

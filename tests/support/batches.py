@@ -1,7 +1,5 @@
 """Batches for engines."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from django_sitemaps_plus.conf import Site

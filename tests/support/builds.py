@@ -1,7 +1,5 @@
 """A build of everything, as ``build_sitemaps --full`` does it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

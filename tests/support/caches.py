@@ -1,7 +1,5 @@
 """A cache that fails."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.cache.backends.locmem import LocMemCache

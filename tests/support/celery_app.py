@@ -1,7 +1,5 @@
 """The Celery app of the test project; tests/support/servers/workers.py runs it."""
 
-from __future__ import annotations
-
 import os
 
 from celery import Celery

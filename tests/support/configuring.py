@@ -1,7 +1,5 @@
 """Values of the setting that a test changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

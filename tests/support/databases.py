@@ -1,7 +1,5 @@
 """The database that the tests run on: TEST_DB is sqlite, postgresql or mysql."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -1,7 +1,5 @@
 """Reading sitemaps: the entries in them, and whether their schemas accept them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The line of an entry, written in the slow and obvious way."""
 
-from __future__ import annotations
-
 from django_sitemaps_plus.core.documents import (
     alternate_element,
     news_element,

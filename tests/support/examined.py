@@ -1,7 +1,5 @@
 """Rows that statements examine, as PostgreSQL says in their plans."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

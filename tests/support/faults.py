@@ -1,7 +1,5 @@
 """Storages and databases that fail when a test wants them to."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Reading text sitemaps and feeds, by parsers of others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import feedparser

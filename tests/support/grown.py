@@ -1,7 +1,5 @@
 """Sections of very many pages, whose rows a database makes within seconds."""
 
-from __future__ import annotations
-
 from django.db import connection
 
 from django_sitemaps_plus.building.store import BuiltPage, Result

@@ -1,7 +1,5 @@
 """An engine that looks for a file, and is never told anything."""
 
-from __future__ import annotations
-
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.notifications import Batch, Engine
 

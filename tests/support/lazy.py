@@ -1,7 +1,5 @@
 """A dict of sitemaps that is read from somewhere else each time it is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

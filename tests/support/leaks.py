@@ -1,7 +1,5 @@
 """All that people and programs may read of errors, logs, rows, caches and messages."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -1,7 +1,5 @@
 """Middleware that tries to influence what is rendered, and a view that it does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """What is published: rows, objects and answers, to compare before and after."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a section renders to, without a view or a build in between."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections

@@ -1,7 +1,5 @@
 """Databases for the app's own rows, and routers that lead to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

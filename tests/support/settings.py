@@ -1,7 +1,5 @@
 """Settings of the test project; TEST_DB chooses the database."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows and sources that many tests use."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

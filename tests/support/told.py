@@ -1,7 +1,5 @@
 """What the signals that we send have told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

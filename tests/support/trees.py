@@ -1,7 +1,5 @@
 """Sources of a tree: rows that depend on rows of their own model."""
 
-from __future__ import annotations
-
 from django_sitemaps_plus import ModelSource, under
 
 from .testapp.models import Topic

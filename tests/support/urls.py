@@ -1,7 +1,5 @@
 """URLs of the test project."""
 
-from __future__ import annotations
-
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path

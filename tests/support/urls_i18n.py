@@ -1,7 +1,5 @@
 """URLs with the language in front; the default one has none."""
 
-from __future__ import annotations
-
 from django.conf.urls.i18n import i18n_patterns
 from django.urls import include, path
 

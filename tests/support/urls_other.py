@@ -1,7 +1,5 @@
 """Other URLs for the same names, which a request may switch to."""
 
-from __future__ import annotations
-
 from django.urls import include, path
 
 from .middleware import surroundings

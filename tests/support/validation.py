@@ -1,7 +1,5 @@
 """Sitemap files in text, for tests of what checks them."""
 
-from __future__ import annotations
-
 #: URLs of a page and of an index.
 PAGE = "https://shop.example/sitemap-products-1.xml"
 INDEX = "https://shop.example/sitemap.xml"

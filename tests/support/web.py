@@ -1,7 +1,5 @@
 """A client that asks a server over HTTP as Django's test client asks a view."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPMessage

@@ -1,7 +1,5 @@
 """Settings of a worker that a test starts: the tests' own, and what the test says."""
 
-from __future__ import annotations
-
 import json
 import os
 

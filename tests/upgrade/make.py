@@ -8,8 +8,6 @@
 - ``answers.json``: what a crawler was told of each path.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

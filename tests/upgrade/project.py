@@ -1,7 +1,5 @@
 """The project whose database and files are kept: its sections and its engines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What Chromium makes of a page: styles, sizes, requests, and a screenshot."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A section that has every kind of entry, on one page for crawlers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 

@@ -1,7 +1,5 @@
 """Sitemaps and the HTML site map in Chromium: phone and desktop, light and dark."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """The example project with its static files, as ``runserver`` serves them."""
 
-from __future__ import annotations
-
 from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.wsgi import get_wsgi_application
 

@@ -1,7 +1,5 @@
 """One site for all tests of the dashboard."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Engines that accept everything: one takes URLs, the other feeds."""
 
-from __future__ import annotations
-
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.testing import RecordingEngine
 

@@ -1,7 +1,5 @@
 """A policy by which a browser reports every inline script and style as an error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """The example project with engines, more sections, and a strict policy for content."""
 
-from __future__ import annotations
-
 from tests.acceptance.settings import *  # noqa: F403
 
 INSTALLED_APPS += ["tests.acceptance.dashboard"]  # noqa: F405

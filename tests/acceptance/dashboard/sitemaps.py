@@ -1,7 +1,5 @@
 """Sections of the dashboard's site: one of many pages, and one that loses its rows."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 
 from django_sitemaps_plus import register

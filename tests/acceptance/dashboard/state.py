@@ -3,8 +3,6 @@
 Run as a module; prints a session key for each user by name, as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The dashboard as a person sees and reads it, and every action of it."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

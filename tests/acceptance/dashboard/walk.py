@@ -1,7 +1,5 @@
 """Every page of the dashboard, and what is wrong with one as a browser shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """A program in Python that answers each line that it reads with another."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

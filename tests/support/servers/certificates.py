@@ -1,7 +1,5 @@
 """Certificates for servers on loopback."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

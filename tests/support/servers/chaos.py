@@ -1,7 +1,5 @@
 """A proxy between a client and a server that does what bad networks do."""
 
-from __future__ import annotations
-
 import contextlib
 import selectors
 import socket

@@ -1,7 +1,5 @@
 """Real commands, in processes of their own, on the database of the test."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

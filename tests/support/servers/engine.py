@@ -4,8 +4,6 @@ By hand: ``python -m tests.support.servers.engine --port 8100`` prints when it g
 and with ``--json`` all that it knows of each request.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """How an engine misbehaves: once by a script, or by chance."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import deque

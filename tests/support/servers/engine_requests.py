@@ -1,7 +1,5 @@
 """What a local engine receives, decides and knows."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from email.message import Message

@@ -1,7 +1,5 @@
 """What real engines check before they accept a request, and what they answer."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

@@ -1,7 +1,5 @@
 """Fixtures that give real servers; tests/conftest.py hands them to every test."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Iterator

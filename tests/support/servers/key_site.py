@@ -1,7 +1,5 @@
 """A site with a key file, by which engines see that who tells them owns it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

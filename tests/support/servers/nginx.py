@@ -1,7 +1,5 @@
 """A real nginx that serves a directory, and asks others for what is not there."""
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

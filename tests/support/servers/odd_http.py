@@ -1,7 +1,5 @@
 """A server on loopback that hears a request of HTTP, and then does as it likes."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

@@ -1,7 +1,5 @@
 """A real PostgreSQL of a test's own, which may crash, and the way to work on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Programs that tests start, freeze and kill, and the ports that they listen on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

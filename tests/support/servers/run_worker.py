@@ -1,7 +1,5 @@
 """The program of a worker that is a command, with the sections of a test."""
 
-from __future__ import annotations
-
 import sys
 
 import django

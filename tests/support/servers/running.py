@@ -1,7 +1,5 @@
 """Workers and beats for the section of a test, and the messages that wait for them."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

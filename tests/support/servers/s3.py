@@ -1,7 +1,5 @@
 """Two S3 servers: SeaweedFS, which is a real one, and moto, which is quick."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

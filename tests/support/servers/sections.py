@@ -1,7 +1,5 @@
 """Imported by workers: registers the sections that the test has told them of."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.utils.module_loading import import_string
 

@@ -1,7 +1,5 @@
 """Service accounts that a local engine knows."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A real Valkey, which speaks the protocol of Redis, as broker and as cache."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 from collections.abc import Iterator

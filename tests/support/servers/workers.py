@@ -1,7 +1,5 @@
 """Real Celery workers and beats, which work on the database of the test."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

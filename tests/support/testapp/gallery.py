@@ -1,7 +1,5 @@
 """Rows that others refer to: several photos each, by every kind of relation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.contenttypes.fields import GenericForeignKey, GenericRelation

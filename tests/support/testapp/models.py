@@ -1,7 +1,5 @@
 """A small shop with every kind of key that pages can be cut by."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.db import models
