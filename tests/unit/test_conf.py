@@ -2,12 +2,10 @@
 
 from decimal import Decimal
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap
 from django.contrib.staticfiles import finders
-from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import InMemoryStorage
 from django.test import RequestFactory, modify_settings, override_settings
 from django.test.utils import _TestState
@@ -255,46 +253,10 @@ class TestGetSite:
         request = RequestFactory().get("/", headers={"host": "evil.example"})
         assert get_site(request) == Site("default", "https://shop.example")
 
-    def test_without_an_origin_there_is_no_site(self, settings):
-        settings.SITEMAPS_PLUS = {}
-        request = RequestFactory().get("/", headers={"host": "evil.example"})
-        for given in (None, request):
-            with pytest.raises(ImproperlyConfigured, match="BASE_URL"):
-                get_site(given)
-
-    def test_under_debug_the_request_names_it(self, settings):
-        settings.SITEMAPS_PLUS = {}
-        settings.DEBUG = True
-        request = RequestFactory().get("/", headers={"host": "localhost:8000"})
-        assert get_site(request).origin == "http://localhost:8000"
-        with pytest.raises(ConfigurationError):
-            get_site()
-
-
-class TestContribSites:
-    def test_its_current_site_names_the_origin(self, settings, sites, monkeypatch):
-        """With https, since it knows no scheme."""
-        current = sites(domain="blog.example")
-        monkeypatch.setattr(sites.objects, "get_current", lambda *args: current)
-        settings.SITEMAPS_PLUS = {}
-        assert get_site().origin == "https://blog.example"
-        settings.SITEMAPS_PLUS = {"SCHEME": "http"}
-        assert get_site().origin == "http://blog.example"
-
     def test_base_url_wins(self, settings, sites, monkeypatch):
         monkeypatch.delattr(type(sites.objects), "get_current")
         settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
         assert get_site().origin == "https://shop.example"
-
-    def test_without_a_current_site_the_error_says_what_to_set(
-        self, settings, sites, monkeypatch
-    ):
-        settings.SITEMAPS_PLUS = {}
-        for error in (sites.DoesNotExist(), ImproperlyConfigured("no SITE_ID")):
-            asked = Mock(side_effect=error)
-            monkeypatch.setattr(sites.objects, "get_current", asked)
-            with pytest.raises(ConfigurationError, match="SITE_ID"):
-                get_site()
 
 
 SITE = Site("default", "https://shop.example", "/app/")
