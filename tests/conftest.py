@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import io
+import itertools
 import os
 import signal
 from collections import Counter
@@ -22,6 +23,7 @@ from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import temporary_registry
 
 pytest_plugins = ["tests.support.servers.fixtures"]
+_media = itertools.count()
 
 # Time limits fail on a busy machine. The fixtures that run for every test set nothing
 # that examples change.
@@ -90,9 +92,11 @@ def quick_flush() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def media_root(settings, tmp_path: Path) -> Path:
-    settings.MEDIA_ROOT = str(tmp_path / "media")
-    return tmp_path / "media"
+def media_root(settings, tmp_path_factory) -> Path:
+    """Name a directory that nobody has made, which `tmp_path` would in each test."""
+    path = tmp_path_factory.getbasetemp() / f"media{next(_media)}"
+    settings.MEDIA_ROOT = str(path)
+    return path
 
 
 @pytest.fixture(autouse=True)

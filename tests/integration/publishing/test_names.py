@@ -295,14 +295,14 @@ DAMAGES = {
 
 
 @pytest.fixture
-def unprivileged(tmp_path: Path) -> Iterator[None]:
+def unprivileged(media_root: Path) -> Iterator[None]:
     """Run as a user whom modes of files bind, with the files of the test as its own."""
     if os.geteuid():
         yield
         return
-    for path in (tmp_path, *tmp_path.rglob("*")):
+    for path in (media_root, *media_root.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
-    for path in tmp_path.parents:  # pytest shuts others out of them
+    for path in media_root.parents:  # pytest shuts others out of them
         if not path.stat().st_mode & 0o001:
             path.chmod(0o711)
     os.seteuid(NOBODY)
