@@ -36,26 +36,23 @@ from .words import at, shortened
 #: Values of a list that are named.
 MAX_VALUES = 5
 
-#: Each lookup, with what it asks of a value.
+#: Each lookup, with or without a leading i, with what it asks of a value.
 _ASKS = {
     "exact": gettext_lazy("it must be %s"),
-    "iexact": gettext_lazy("it must be %s"),
     "gt": gettext_lazy("it must be above %s"),
     "gte": gettext_lazy("it must be %s or more"),
     "lt": gettext_lazy("it must be below %s"),
     "lte": gettext_lazy("it must be %s or less"),
     "in": gettext_lazy("it must be one of %s"),
     "range": gettext_lazy("it must be between: %s"),
-    **dict.fromkeys(("contains", "icontains"), gettext_lazy("it must contain %s")),
-    **dict.fromkeys(
-        ("startswith", "istartswith"), gettext_lazy("it must begin with %s")
-    ),
-    **dict.fromkeys(("endswith", "iendswith"), gettext_lazy("it must end with %s")),
+    "contains": gettext_lazy("it must contain %s"),
+    "startswith": gettext_lazy("it must begin with %s"),
+    "endswith": gettext_lazy("it must end with %s"),
 }
 #: The same of a value that must not be so; others turn to their opposites.
 _ASKS_NOT = {
-    **dict.fromkeys(("exact", "iexact", "in"), gettext_lazy("it must not be %s")),
-    **dict.fromkeys(("contains", "icontains"), gettext_lazy("it must not contain %s")),
+    **dict.fromkeys(("exact", "in"), gettext_lazy("it must not be %s")),
+    "contains": gettext_lazy("it must not contain %s"),
 }
 
 # A comparison that holds where another does not.
@@ -230,7 +227,8 @@ def _compared(condition: Condition, row: Any) -> str:
     field: Any = getattr(getattr(lookup, "lhs", None), "target", None)
     if field is None or not isinstance(lookup, Lookup) or len(condition.fields) != 1:
         return ""
-    wanted, name, [path] = lookup.rhs, lookup.lookup_name, condition.fields
+    wanted, name, [path] = lookup.rhs, lookup.lookup_name or "", condition.fields
+    name = name[1:] if name[1:] in _ASKS else name
     if isinstance(wanted, Now):
         wanted = timezone.now()
     if hasattr(wanted, "resolve_expression"):  # another column, or a subquery

@@ -285,17 +285,16 @@ def _builds(site: Site) -> Findings:
 
 def _engines(site: Site) -> Findings:
     engines, [found] = get_engines(), read_dashboard([site])
-    silence = found.silence
+    silence, troubled = found.silence, set[str]()
     for it in problems_of(found):
         if it.id == "audit_findings":  # it finds what engines would
             yield Finding("audit", None, it.message, it.cure)
+        elif it.id.startswith("engine_"):
+            ok = False if it.level == "error" else None
+            yield Finding(f"engine {it.subject}", ok, it.message, it.cure)
+            troubled.add(it.subject)
     for status in found.engines:
-        name, known = f"engine {status.engine}", replace(found, engines=[status])
-        problems = [it for it in problems_of(known) if it.id.startswith("engine_")]
-        for problem in problems:
-            ok = False if problem.level == "error" else None
-            yield Finding(name, ok, problem.message, problem.cure)
-        if status.engine in engines and not problems:
+        if status.engine in engines and status.engine not in troubled:
             text = f"{status.waiting:,} targets wait"
             remedy = "It is tried again; notify_search_engines --retry does so now."
             for why in status.failing.values():
@@ -304,7 +303,7 @@ def _engines(site: Site) -> Findings:
                 text += f"; it is not notified: {silence}"
                 remedy = f"If it should be, set {setting_name('NOTIFY')} to True."
             ok = None if silence or status.failing else True
-            yield Finding(name, ok, text, remedy)
+            yield Finding(f"engine {status.engine}", ok, text, remedy)
 
 
 def _index(site: Site) -> Findings:

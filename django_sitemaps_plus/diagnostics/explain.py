@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from django.db.models import Model
 from django.utils import timezone
@@ -102,23 +102,18 @@ Find: TypeAlias = Callable[[Source, ModelSource], Iterable[Any]]
 Shown: TypeAlias = Callable[[Any], Collection[str] | None]
 
 
-class Viewer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Viewer:
     """Somebody who sees an explanation; sources run in another language and zone."""
 
-    language: str | None
-    zone: tzinfo
     shown: Shown
-    until: float  # the monotonic time at which no other page is read
-
-    @classmethod
-    def current(cls, shown: Shown | None, seconds: float = math.inf) -> Viewer:
-        """Return the one whose language and time zone are in force."""
-        zone, until = timezone.get_current_timezone(), monotonic() + seconds
-        return cls(get_language(), zone, shown or (lambda row: None), until)
+    until: float = math.inf  # the monotonic time at which no other page is read
+    language: str | None = field(default_factory=get_language)
+    zone: tzinfo = field(default_factory=timezone.get_current_timezone)
 
 
 def explain_url(
-    url: str, site: Site, shown: Shown | None = None, seconds: float = math.inf
+    url: str, site: Site, shown: Shown = lambda row: None, seconds: float = math.inf
 ) -> Explanation:
     """Say which pages list a URL or a path, or one much like it, or what leaves it out.
 
@@ -131,7 +126,7 @@ def explain_url(
     """
     forms, urls = forms_of(url, site)
     found, find = Explanation(url=forms[0]), partial(rows_at, urls=urls)
-    viewer, unread = Viewer.current(shown, seconds), list[str]()
+    viewer, unread = Viewer(shown, monotonic() + seconds), list[str]()
     for name in registry:
         _add(found, open_section(name, site), find, forms, viewer, unread)
     if not any([it.reasons for it in found.rows]):
@@ -160,7 +155,9 @@ def exclusions_at(url: str, site: Site, shown: Shown) -> set[int]:
     return found
 
 
-def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explanation:
+def explain_object(
+    row: Model, site: Site, shown: Shown = lambda row: None
+) -> Explanation:
     """Say which pages list a row of a model, or what leaves it out.
 
     Of each section that has it, the page of the row is read; of one that is not built,
@@ -175,7 +172,7 @@ def explain_object(row: Model, site: Site, shown: Shown | None = None) -> Explan
         is_same = label_of(type(row)) == label_of(rows.model)
         return every_row(rows).filter(pk=row.pk) if is_same else ()
 
-    found, viewer = Explanation(url=""), Viewer.current(shown)
+    found, viewer = Explanation(url=""), Viewer(shown)
     for name in registry:
         section = open_section(name, site)
         with _noting(found), section.reading():
