@@ -289,14 +289,19 @@ def unfollowed(rows: QuerySet[Any], before: QuerySet[Any]) -> list[str]:
 
 
 def is_present(moment: Any) -> bool:
-    """Return whether a value is the time at which it is asked, or the day."""
+    """Return whether a value is the time at which it is asked, or the day.
+
+    That is the day in ``TIME_ZONE``, or in UTC, as ``timezone.now().date()`` has it.
+    """
     now = timezone.now()
     if isinstance(moment, datetime):
         is_alike = timezone.is_aware(moment) == timezone.is_aware(now)
         return is_alike and abs(moment - now) < PRESENT
-    zone = timezone.get_default_timezone()  # as sources are read
-    today = now.date() if timezone.is_naive(now) else timezone.localdate(now, zone)
-    return isinstance(moment, date) and moment == today
+    days = {now.date()}
+    if timezone.is_aware(now):
+        zone = timezone.get_default_timezone()  # as sources are read
+        days.add(timezone.localdate(now, zone))
+    return isinstance(moment, date) and moment in days
 
 
 def _is_of_present(nodes: Iterable[Any], but: Any = (), moving: Any = ()) -> bool:

@@ -877,6 +877,17 @@ class TestTrees:
         found = [it for it in ids_of(Product, **given) if it in TIMES]
         assert found == expected
 
+    @pytest.mark.parametrize("hour", [12, 23])
+    def test_the_day_of_utc_is_today_at_any_hour(self, monkeypatch, hour):
+        """As now().date() gives it, while TIME_ZONE may have the next day."""
+        now = datetime(2026, 1, 31, hour, 30, tzinfo=UTC)
+        monkeypatch.setattr(timezone, "now", lambda: now)
+
+        def get_queryset(self: Any) -> Any:
+            return Product.objects.filter(created_on__lte=timezone.now().date())
+
+        assert ids_of(Product, get_queryset=get_queryset) == ["W049"]
+
     @pytest.mark.parametrize(
         ("items", "attributes", "expected"),
         [
