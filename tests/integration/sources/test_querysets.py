@@ -164,13 +164,14 @@ def declared(queryset: QuerySet[Any]) -> Any:
 def books() -> list[Book]:
     authors = [Author.objects.create(name=f"author {n}") for n in range(10)]
     tags = [Tag.objects.create(name=f"tag {n}") for n in range(3)]
-    made = []
-    for number in range(30):
-        book = Book.objects.create(
-            author=authors[number * 7 % 10], slug=f"book-{number:02}"
-        )
-        book.tags.set(tags[: number % 4])
-        made.append(book)
+    owners = [authors[number * 7 % 10] for number in range(30)]
+    made = [
+        Book.objects.create(author=owner, slug=f"book-{number:02}")
+        for number, owner in enumerate(owners)
+    ]
+    pairs = [(book, tag) for n, book in enumerate(made) for tag in tags[: n % 4]]
+    tagged = Book.tags.through
+    tagged.objects.bulk_create([tagged(book=it, tag=tag) for it, tag in pairs])
     return made
 
 
