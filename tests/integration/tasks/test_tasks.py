@@ -206,11 +206,11 @@ class TestSharedWork:
         What a task has no time for is left to the next.
         """
         configure(TASK_SECONDS=1)
-        make_products(30)
+        make_products(40)
         sections.register("products", SlowSource)
         with working(celery, SlowSource, 2) as workers:
             tasks.refresh.delay()
-            wait_until_done(30)
+            wait_until_done(40)
             printed = "".join([worker.printed() for worker in workers])
         # Of a refresh that built all of them the next would have nothing to do.
         seconds = re.findall(
@@ -220,7 +220,7 @@ class TestSharedWork:
         builders = Counter(url.split("/")[3] for url in published_urls())
         assert len(builders) == 2
         assert min(builders.values()) >= 5
-        assert stored(media_root) == 30
+        assert stored(media_root) == 40
 
     @pytest.mark.parametrize(
         ("task", "given", "others", "asked"),

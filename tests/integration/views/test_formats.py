@@ -88,6 +88,11 @@ class TestText:
         assert b"several pages, such as /sitemap-two-1.txt" in missing.content
         assert text(client, "/sitemap-two-2.txt") == product_urls([2])
 
+    def test_a_page_that_is_gone_is_410(self, shop, client):
+        shop(15)
+        Page.objects.filter(section__name="products", number=2).delete()
+        assert client.get("/sitemap-products-2.txt").status_code == 410
+
     def test_names_of_sections_may_look_like_pages_and_files(
         self, sections, stock, client
     ):

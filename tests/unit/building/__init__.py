@@ -1,1 +1,0 @@
-"""Builds without a database."""
