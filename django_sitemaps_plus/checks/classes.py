@@ -15,7 +15,7 @@ from typing import Any
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.db import Error
-from django.db.models import DateField, Model
+from django.db.models import DateField, Model, QuerySet
 from django.utils.functional import Promise, cached_property
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
@@ -42,6 +42,7 @@ from django_sitemaps_plus.sources.compiling import (
 from django_sitemaps_plus.sources.contrib_fields import aware, contrib_origin
 from django_sitemaps_plus.sources.fields import FIELDS, columns_on, location_column
 from django_sitemaps_plus.sources.keys import has_text, key_field
+from django_sitemaps_plus.sources.shapes import computed
 from django_sitemaps_plus.tracking.relations import is_model
 
 from .crawlers import route_to
@@ -336,6 +337,7 @@ def check_names(source: Source) -> Faults:
     owners = kind.__mro__[: kind.__mro__.index(base)]
     for owner in [it for it in owners if issubclass(it, base)]:  # and no mixin
         yield from _without_value(owner, kind, base, known)
+        yield from _of_process(owner, kind)
         inherited = set().union(*map(dir, owner.__bases__)) - {"entries"}
         taken = known | inherited
         for name in vars(owner):
@@ -360,6 +362,17 @@ def _without_value(owner: type, kind: type, base: type, known: set[str]) -> Faul
         if getattr_static(kind, name, None) is getattr_static(base, name, None):
             message = f"{owner.__qualname__}.{name} has a type and no value."
             yield warning(30, message, f'Write "{name} = ", not "{name}: ".')
+
+
+def _of_process(owner: type, kind: type) -> Faults:
+    """Yield what a class computes once for each process, and entries may show."""
+    for name, text in computed(owner).items():
+        is_read = name in (*FIELDS, *_names_used(kind, name))
+        others = (*_METHODS, QuerySet, type(None))
+        if is_read and not issubclass(type(vars(owner).get(name)), others):
+            message = f"{owner.__qualname__}.{name} is {text}, once in each process."
+            hint = "Compute it in a method, or write a constant."
+            yield warning(61, message, hint)
 
 
 def _plain(name: str) -> str:

@@ -1,15 +1,31 @@
-"""Shapes: what is the same of a query, whatever rows and the time give it."""
+"""Shapes: what is the same of queries and values, in every process of the code."""
 
 from __future__ import annotations
 
+import ast
+import copyreg
+import functools
 import re
-from datetime import date
-from functools import cache
+import sys
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from datetime import date, datetime
+from enum import Enum
+from inspect import getattr_static, getsource
+from itertools import chain, islice
+from operator import methodcaller
+from reprlib import recursive_repr
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from django.db import connections
-from django.db.models import QuerySet
+from django.db.models import Field, Manager, Model, QuerySet
+from django.db.models.expressions import ResolvedOuterRef
 from django.db.models.lookups import In
+from django.db.models.sql import Query
+from django.utils.functional import LazyObject, Promise, cached_property
+
+from .route import Route
 
 # Dates in a query become such texts where the database has no type for them.
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
@@ -21,15 +37,38 @@ _MILLISECONDS = (10**12, 2 * 10**12)
 # Conditions that code makes of rows are joined by these.
 _JOINED = (" OR ", " AND ", " WHEN ")
 
+# Parts of queries begin with these: each has its values, and comes in any order.
+_PART = re.compile(r" (?:OR|AND|WHEN|ELSE|END|WHERE|(?:GROUP|ORDER) BY) ")
+
 # How many conditions code may make of each row.
 _MOST_EACH = 3
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+_KEPT = (cached_property, functools.cached_property)
+
+#: Types of code, and the attributes in which they hold other code and what it is given.
+_CODE = (
+    *(FunctionType, MethodType, classmethod, staticmethod, property, *_KEPT),
+    *(functools.partial, functools.partialmethod, type(functools.cache(id))),
+)
+_HELD = "__code__", "__wrapped__", "__func__", "fget", "func", "args", "keywords"
+
+# Types whose repr() says all, and is the same in every process.
+_PLAIN = (str, bytes, int, float, complex, type, Promise, Manager)
+
+# Calls whose results differ from process to process.
+_OF_PROCESS = re.compile(
+    r"(random|secrets|socket|time)\.\w+|(\w+\.)*(now|today|utcnow|localdate|localtime"
+    r"|uuid[1467]|getpid|gethostname|get_random_string)"
+)
 
 
 def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
     """Return the SQL of a query, and its values as texts.
 
     The SQL is the same for lists of any length, also for empty ones. Values in a list
-    come in one order, and times not at all.
+    come in one order, as those of joined conditions do, and times not at all.
     """
     own: Any = connections[queryset.db]
     ops = _Over(own.ops, compiler=lambda name: _folding(own.ops.compiler(name)))
@@ -39,11 +78,112 @@ def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
     compiler = query.get_compiler(connection=connection, elide_empty=False)
     sql, params = compiler.as_sql()
     sql = sql.translate({ord("("): None, ord(")"): None})
+    values, rest = [], iter(params)
+    for part in _PART.split(sql):
+        given = [it for it in islice(rest, part.count("%s")) if not is_time(it)]
+        texts = [it if isinstance(it, _Listed) else _named(it) for it in given]
+        values.append(f"{part} {texts}")
     for separator in _JOINED:
         for size in range(1, _MOST_EACH + 1):
             sql = separator.join(_folded(sql.split(separator), size, separator))
-    values = [it for it in params if not is_time(it)]
-    return sql, [it if isinstance(it, _Listed) else _named(it) for it in values]
+    return sql, sorted(values)
+
+
+@recursive_repr()
+def words_of(value: Any) -> str:
+    """Return what is the same of a value in every process of the same code.
+
+    Code is known by its instructions and what they are given; what can be compared, by
+    its type and state, in which sets and dicts have no order; all else by its repr()
+    without addresses. Rows, moments and lazy objects are known by their types.
+    """
+    kind: Any = type(value)
+    is_moment = issubclass(kind, datetime) and 0 < value.microsecond < 999_999
+    if is_moment or issubclass(kind, Model | LazyObject):
+        return str(kind)
+    if isinstance(value, CodeType):
+        return f"{value.co_code.hex()} {value.co_names} {words_of(value.co_consts)}"
+    if isinstance(value, _CODE):
+        return words_of(_held_by(value))
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted([words_of(pair) for pair in value.items()]))}}}"
+    if isinstance(value, tuple | list | Set):
+        texts = map(words_of, value)
+        # No repr() of these, which would double each backslash at each level.
+        return f"({', '.join(sorted(texts) if isinstance(value, Set) else texts)})"
+    if isinstance(value, QuerySet):  # whose repr() would read rows
+        return shape_of(value)[0]
+    if isinstance(value, Query):  # of a subquery, whose values nothing else compares
+        return words_of(shape_of(QuerySet(value.model, value)))
+    return _ADDRESS.sub("", _state_of(value) or repr(value))
+
+
+def _held_by(code: Any) -> list[Any]:
+    """Return what code consists of and is given; of values that may change, types."""
+    parts = [getattr(code, name, None) for name in _HELD]
+    given = [getattr(code, "__self__", None)]
+    given += getattr(code, "__defaults__", None) or ()
+    given += (getattr(code, "__kwdefaults__", None) or {}).values()
+    cells = getattr(code, "__closure__", None) or ()
+    given += [getattr(it, "cell_contents", None) for it in cells]
+    fixed = (*_CODE, *_PLAIN, tuple, frozenset)
+    return [*parts, *[it if isinstance(it, fixed) else type(it) for it in given]]
+
+
+def _state_of(value: Any) -> str:
+    """Return the type and state of what can be compared; "" of other objects."""
+    kind: Any = type(value)
+    if isinstance(value, Route):
+        return f"{value!r} {value.compile().patterns}"
+    if isinstance(value, ModuleType):  # whose repr() has a directory
+        return value.__name__
+    if isinstance(value, Manager):
+        return f"{kind} {getattr(value, 'model', None)}"
+    if isinstance(value, Enum | Field):
+        state = value.value if isinstance(value, Enum) else value.deconstruct()[1:]
+        return f"{kind} {words_of(state)}"
+    is_compared = kind.__eq__ != object.__eq__ or hasattr(kind, "resolve_expression")
+    if isinstance(value, _PLAIN) or not is_compared:
+        return ""
+    with suppress(Exception):  # it cannot be copied
+        reduced = copyreg.dispatch_table.get(kind, methodcaller("__reduce_ex__", 2))
+        parts = list(reduced(value))[1:]
+        for at, part in enumerate(parts):
+            if isinstance(part, Iterator):
+                parts[at] = list(part)
+            elif isinstance(part, dict):  # without what was computed of the rest
+                held = {it: getattr_static(kind, it, None) for it in part}
+                names = [it for it in part if not isinstance(held[it], _KEPT)]
+                parts[at] = {it: part[it] for it in names}
+        return f"{kind} {words_of(parts)}"
+    return ""
+
+
+@functools.cache
+def computed(kind: type) -> dict[str, str]:
+    """Return the attributes that a class computes of the time, chance or its process.
+
+    Each with its expression. Where there is no text of the module, none is known.
+    """
+    try:
+        tree = ast.parse(getsource(sys.modules[kind.__module__]))
+    except (KeyError, OSError, TypeError, SyntaxError):
+        return {}
+    kinds = [it for it in ast.walk(tree) if isinstance(it, ast.ClassDef)]
+    own = [it for it in kinds if it.name == kind.__name__]
+    found = dict[str, str]()
+    for node in chain(tree.body, *map(ast.walk, own)):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        for part in ast.walk(node.value):
+            name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+            if _OF_PROCESS.fullmatch(name) or getattr(part, "id", None) in found:
+                targets = (
+                    node.targets if isinstance(node, ast.Assign) else [node.target]
+                )
+                names = [getattr(it, "id", getattr(it, "attr", "")) for it in targets]
+                found |= dict.fromkeys(names, ast.unparse(node.value))
+    return found
 
 
 def is_shape(compiler: Any) -> bool:
@@ -103,6 +243,8 @@ class _Folding:
 
     def compile(self, node: Any) -> Any:
         given: Any = getattr(node, "rhs", None)
+        if isinstance(node, ResolvedOuterRef):  # whose outer query is not here
+            return f"OUTER {node!r}", []
         is_list = isinstance(node, In) and node.rhs_is_direct_value()
         if not is_list or any([hasattr(value, "as_sql") for value in given]):
             return super().compile(node)  # type: ignore[misc]
@@ -112,7 +254,7 @@ class _Folding:
         return f"{sql} IN (%s)", [*params, _Listed(texts)]
 
 
-@cache
+@functools.cache
 def _folding(compiler: type) -> type:
     return type(f"Folding{compiler.__name__}", (_Folding, compiler), {})
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime, timedelta
-from types import CodeType
+from collections import ChainMap
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from types import FunctionType
 from typing import Any
 
 from django.conf import settings
@@ -36,12 +36,9 @@ from django_sitemaps_plus.sources.languages import (
 )
 from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.related import related_queries
-from django_sitemaps_plus.sources.route import Route
-from django_sitemaps_plus.sources.shapes import shape_of
+from django_sitemaps_plus.sources.shapes import computed, shape_of, words_of
 
 from .locating import compare_all, mark_all
-
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 # Attributes that say how pages are cut and built, not what is in them.
 _IGNORED = {
@@ -207,23 +204,24 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
     kind = given if isinstance(given, type) else type(given)
     for ancestor in kind.__mro__:
         if not ancestor.__module__.startswith(("django.", "django_sitemaps_plus.")):
-            yield from _members(vars(ancestor))
+            yield from _members(vars(ancestor), ancestor)
     # An instance may hold the time at which its process began.
     held = _held(source).items()
-    yield from _members({k: type(v) if isinstance(v, date) else v for k, v in held})
+    days = {k: type(v) if isinstance(v, date) else v for k, v in held}
+    yield from _members(days, *kind.__mro__)
     if space is not None:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
     if isinstance(source, ModelSource):
         rows = listed_rows(source)
-        yield _query_words(rows)
+        yield words_of(rows)
         if source.location is None:
-            yield _words(getattr(source.model, "get_absolute_url", None))
+            yield words_of(getattr(source.model, "get_absolute_url", None))
         for language in languages_of(source):
             own = site_in(language, site)
             with surroundings_in(language, own):  # in which patterns may be others
-                yield f"{own} {_words(source.location)}"
-        yield from map(_query_words, related_queries(source, rows))
+                yield f"{own} {words_of(source.location)}"
+        yield from map(words_of, related_queries(source, rows))
         files = images_of(source, rows, site.origin)
         if isinstance(files, FileColumn) and files.prefix:
             yield files.prefix[0]
@@ -233,37 +231,14 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
             with surroundings_in(code, own):
                 # A view that has no URL is named by its error.
                 paths = [attempt(source.location, it) for it in source.views]
-                yield f"{own} {_words(paths)}"
+                yield f"{own} {words_of(paths)}"
 
 
-def _members(members: Any) -> Iterator[str]:
+def _members(members: Any, *kinds: type) -> Iterator[str]:
+    written = ChainMap(*map(computed, kinds))
     for name in sorted(members):
         if name not in _IGNORED and not name.startswith("__"):
-            yield f"{name} = {_words(members[name])}"
-
-
-def _words(value: Any) -> str:
-    function = getattr(value, "__func__", getattr(value, "fget", value))
-    code = getattr(function, "__code__", value)
-    if isinstance(code, CodeType):
-        constants = [_words(item) for item in code.co_consts]
-        return f"{code.co_code.hex()} {code.co_names} {constants}"
-    if isinstance(value, type) and issubclass(value, models.Model):
-        return value._meta.label
-    if isinstance(value, datetime) and 0 < value.microsecond < 999_999:  # as of now()
-        return str(type(value))
-    if isinstance(value, Route):
-        return _ADDRESS.sub("", f"{value!r} {value.compile().patterns}")
-    if isinstance(value, models.QuerySet):
-        return _query_words(value)  # its repr() would read rows
-    if isinstance(value, set | frozenset):
-        return str(sorted(map(_words, value)))  # their order differs by process
-    if isinstance(value, tuple | list):
-        return str([_words(item) for item in value])
-    if isinstance(value, Mapping):
-        return str([(_words(key), _words(item)) for key, item in value.items()])
-    return _ADDRESS.sub("", repr(value))
-
-
-def _query_words(queryset: models.QuerySet[Any]) -> str:
-    return shape_of(queryset)[0]
+            value = members[name]
+            is_code = issubclass(type(value), FunctionType | models.QuerySet)
+            text = None if is_code else written.get(name)
+            yield f"{name} = {text or words_of(value)}"

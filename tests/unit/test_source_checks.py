@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum, StrEnum
 from typing import Any
@@ -961,6 +962,29 @@ def test_values_of_a_contrib_class(name, value, expected):
     """Each entry would lack them, or they do not mean what they say."""
     given = {"items": lambda self: Product.objects.all(), name: value}
     assert ids(attribute_messages(type("Checked", (Sitemap,), given))) == expected
+
+
+class OfProcess(Sitemap):
+    lastmod = timezone.now()
+    until = timezone.now() if lastmod else None
+    unread = uuid.uuid4()
+    days: Any = (lastmod, date(2026, 1, 1))
+    later = property(lambda self: timezone.now())
+
+    def items(self):
+        return [self.days, self.until, self.later]
+
+    def location(self, item):
+        now = timezone.now()
+        return f"/{now}/"
+
+
+def test_values_that_a_class_computes_once_are_named():
+    """Pages would say what the process had that built them."""
+    found = [it for it in attribute_messages(OfProcess) if it.id.endswith("W061")]
+    assert {it.msg.partition(" is ")[0].rpartition(".")[2] for it in found} == {
+        *("lastmod", "until", "days"),
+    }
 
 
 @pytest.mark.parametrize("fields", [(), ("lft", "rght"), ("a", "b", "c", "d")])

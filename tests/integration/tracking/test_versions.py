@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import operator
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, date, datetime, time, timedelta
-from functools import reduce
+from enum import Enum
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import chain
+from pathlib import Path
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, CharField, F, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.urls import clear_url_caches, include, path
 from django.utils import timezone
 from django.utils.functional import lazy
@@ -51,10 +56,11 @@ from django_sitemaps_plus.tracking.locating import mark_all, mark_keys
 from tests.support import urls
 from tests.support.builds import build_and_relay, pass_grace
 from tests.support.shop import limited, make_products, product_urls
-from tests.support.testapp.models import Painting, Product
+from tests.support.testapp.models import Book, Painting, Product
 from tests.support.told import hearing
 from tests.support.urls import view
 
+from . import fresh, zoo
 from .rows import become, dirty
 
 OLD, NEW = limited(3), limited(3, changefreq="daily")
@@ -447,6 +453,59 @@ def listing(**which):
     return {"get_queryset": lambda self: Product.objects.filter(**which)}
 
 
+def one(self, obj):
+    return 0.1
+
+
+def two(self, obj):
+    return 0.2
+
+
+#: Makes an attribute of a value, which is noticed wherever it is.
+HOLDERS = {
+    "a set": lambda it: {"x", it},
+    "a condition": lambda it: Q(slug__in=["x", it]),
+    "an expression": lambda it: Coalesce("slug", Value(it)),
+    "a field": lambda it: CharField(default=it),
+    "a subquery": lambda it: Subquery(zoo.books.filter(slug=it)),
+    "a dataclass": lambda it: zoo.Options({"x", it}),
+    "a partial": lambda it: partial(sorted, key=it),
+    "a pattern": lambda it: re.compile("x" * 300 + it),
+    "an enumeration": lambda it: Enum("Kind", {"A": it}).A,
+    "a default": lambda it: lambda self, given=it: given,
+    "a closure": lambda it: lambda self: it,
+    "a decorator": lambda it: zoo.decorated(one if it == "a" else two),
+    "a bare decorator": lambda it: zoo.bare(one if it == "a" else two),
+    "a kept property": lambda it: cached_property(one if it == "a" else two),
+    "a cache": lambda it: lru_cache(one if it == "a" else two),
+    "a manager": lambda it: (Product if it == "a" else Book).objects,
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_it_tells_what_attributes_hold_apart(name):
+    first, again, other = [{"it": HOLDERS[name](it)} for it in "aab"]
+    assert words(first) == words(again)
+    assert words(first) != words(other)
+
+
+def test_what_a_class_computes_is_known_by_its_expression(tmp_path, monkeypatch):
+    """Also of a time, whose process is another; a constant beside it is seen."""
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for number, each in enumerate(["a", "a", "b"]):
+        module = tmp_path / f"computed_{number}.py"
+        module.write_text(
+            "import uuid\nTOKEN = uuid.uuid4()\n"
+            f"class Mixed:\n    token = f'{each}-{{TOKEN}}'\n"
+        )
+        mixed = importlib.import_module(module.stem).Mixed
+        source = type("Source", (mixed, limited(10)), {})
+        with temporary_source("products", source):
+            found.append(fingerprint(open_section("products")))
+    assert found[0] == found[1] != found[2]
+
+
 CHANGES = {
     "a declaration": ({"changefreq": "weekly"}, {"changefreq": "daily"}),
     "a path": ({"lastmod": "updated_at"}, {"lastmod": "created_on"}),
@@ -569,49 +628,24 @@ def test_rows_and_the_time_of_an_instance_do_not_count(django_assert_num_queries
     assert len(found) == 1
 
 
-CHILD = """
-from datetime import datetime
-import django
-from django.conf import settings
-settings.configure(SITEMAPS_PLUS={"BASE_URL": "https://example.com"}, USE_TZ=True,
-    INSTALLED_APPS=["django_sitemaps_plus"],
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3"}})
-django.setup()
-from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.tracking.deploys import fingerprint
-
-class Source(ViewSource):
-    views = ["home"]
-    kinds = {"a", "b", "c", "d"}
-    more = frozenset({"e", "f", "g", "h"})
-    rows = Section.objects.filter(replaced__key=True)  # by SQL with a set of Django's
-    began = [datetime.now()]
-    def priority(self, item):
-        return 0.5 if item in {"a", "b", "c", "d", "e"} else 0.4
-
-site = Site("default", "https://example.com")
-print(fingerprint(open_section(Source(), site)))
-"""
-
-
-def test_it_is_the_same_in_every_process():
-    """Sets of strings are in another order in each, and a build from cron is one."""
-    found = set()
-    for seed in ("1", "2", "3"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
+def test_a_build_of_another_process_renders_nothing(tmp_path):
+    """It has other hashes, addresses, times and directories, and the same code."""
+    found, root = [], Path(__file__).parents[3]
+    for number, zone in ("1", "UTC"), ("2", "Asia/Tokyo"):
+        own = {"PYTHONPATH": str(root), "PYTHONHASHSEED": number, "TZ": zone}
         done = subprocess.run(
-            [sys.executable, "-c", CHILD],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
+            [sys.executable, "-m", fresh.__name__, tmp_path, number],
+            env=os.environ | own,
+            cwd=root if number == "1" else tmp_path,
+            stdout=subprocess.PIPE,
+            timeout=120,
             check=True,
         )
-        found.add(done.stdout)
-    assert len(found) == 1
+        found.append(json.loads(done.stdout))
+    (printed, rendered), (others, more) = found
+    assert {it: words for it, words in printed.items() if words != others[it]} == {}
+    assert len(rendered) > 100
+    assert {it: count for it, count in more.items() if count} == {}
 
 
 def test_the_code_of_get_absolute_url_counts_where_it_is_asked(monkeypatch):
@@ -680,6 +714,7 @@ VALUES = {
     "large keys": (lambda it: {"pk__in": it}, LARGE, 3),
     "orders": (lambda it: {"pk__in": it}, [[1, 2, 3], (3, 1, 2), {2, 3, 1}], 1),
     # Else each build would mark all pages.
+    "conditions": (lambda it: {"slug": it[0], "name": it[1]}, ["xy", "yx"], 2),
     "time": (lambda it: {"updated_at__lt": it}, MOMENTS, 1),
     "days": (lambda it: {"created_on__in": [it.date()]}, MOMENTS, 1),
     "seconds": (lambda it: {"pk__lt": int(it.timestamp())}, MOMENTS, 1),

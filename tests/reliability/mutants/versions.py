@@ -64,12 +64,12 @@ def edit_before_a_deploy_announces_its_page(mark_all, section, **named):
 
 
 @mutant(
-    "tracking.deploys:_query_words",
+    "tracking.deploys:words_of",
     f"{_VERSIONS}::test_values_from_rows_are_no_part_of_the_fingerprint",
 )
-def values_are_part_of_the_fingerprint(query_words, queryset):
+def values_are_part_of_the_fingerprint(words_of, value):
     """A change of the rows that a query was made of is taken for a deploy."""
-    return str(queryset.query)
+    return str(getattr(value, "query", None) or words_of(value))
 
 
 @mutant("sources.shapes:is_time", f"{_VERSIONS}::test_which_values_differ")
