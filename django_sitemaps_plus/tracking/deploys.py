@@ -57,6 +57,10 @@ _KEY_TYPES: dict[str, Any] = {
 #: Types of keys in the fingerprints of sources that are not paged by key.
 PAGE, POSITION = "page", "position"
 
+#: What classes and instances held when this process first met them: by id, site and
+#: language, with the owner, so that no other gets its id.
+_MET: dict[Any, tuple[Any, list[str]]] = {}
+
 # Digits of the hash; what follows it is the type of the keys.
 _DIGITS = 48
 
@@ -216,11 +220,8 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
     kind = given if isinstance(given, type) else type(given)
     for ancestor in kind.__mro__:
         if not ancestor.__module__.startswith(("django.", "django_sitemaps_plus.")):
-            yield from _members(vars(ancestor), ancestor)
-    # An instance may hold the time at which its process began.
-    held = _held(source).items()
-    days = {k: type(v) if isinstance(v, date) else v for k, v in held}
-    yield from _members(days, *kind.__mro__)
+            yield from _members(ancestor, site)
+    yield from [] if given is kind else _members(given, site)
     if space is not None:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
@@ -229,28 +230,39 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
         yield words_of(rows)
         if source.location is None:
             yield words_of(getattr(source.model, "get_absolute_url", None))
-        for language in languages_of(source):
-            own = site_in(language, site)
-            with surroundings_in(language, own):  # in which patterns may be others
-                yield f"{own} {words_of(source.location)}"
         yield from map(words_of, related_queries(source, rows))
         files = images_of(source, rows, site.origin)
         if isinstance(files, FileColumn) and files.prefix:
             yield files.prefix[0]
-    if isinstance(source, ViewSource):
+    if isinstance(source, ModelSource | ViewSource):
         sites = {code: site_in(code, site) for code in languages_of(source)}
         for code, own in (sites or {translation.get_language(): site}).items():
-            with surroundings_in(code, own):
-                # A view that has no URL is named by its error.
-                paths = [attempt(source.location, it) for it in source.views]
+            with surroundings_in(code, own):  # in which patterns may be others
+                paths = source.location
+                if isinstance(source, ViewSource):
+                    # A view that has no URL is named by its error.
+                    paths = [attempt(source.location, it) for it in source.views]
                 yield f"{own} {words_of(paths)}"
 
 
-def _members(members: Any, *kinds: type) -> Iterator[str]:
-    written = ChainMap(*map(computed, kinds))
-    for name in sorted(members):
-        if name not in _IGNORED and not name.startswith("__"):
-            value = members[name]
-            is_code = issubclass(type(value), FunctionType | models.QuerySet)
+def _members(owner: Any, site: Site) -> list[str]:
+    """Return what a class or an instance holds, as this process first met it.
+
+    Its methods may keep there what they compute.
+    """
+    key = id(owner), site.name, translation.get_language()
+    if key not in _MET:
+        is_class = isinstance(owner, type)
+        kinds = [owner] if is_class else type(owner).__mro__
+        written, texts = ChainMap(*map(computed, kinds)), list[str]()
+        for name, value in sorted(vars(owner).items()):
+            if name in _IGNORED or name.startswith("__"):
+                continue
+            kind = type(value)
+            if not is_class and issubclass(kind, date):
+                value = kind  # the time at which its process began
+            is_code = issubclass(kind, FunctionType | models.QuerySet)
             text = None if is_code else written.get(name)
-            yield f"{name} = {text or words_of(value)}"
+            texts.append(f"{name} = {text or words_of(value)}")
+        _MET[key] = owner, texts
+    return _MET[key][1]

@@ -648,6 +648,34 @@ def test_a_build_of_another_process_renders_nothing(tmp_path):
     assert {it: count for it, count in more.items() if count} == {}
 
 
+class Keeping(Sitemap):
+    """Keeps what it computes, as classes of projects do."""
+
+    limit = 3
+    of_class: dict[int, str] = {}  # noqa: RUF012 - as it is written in projects
+    asked = 0
+
+    def __init__(self):
+        self.of_instance = []
+
+    def items(self):
+        return Product.objects.order_by("pk")
+
+    def location(self, item):
+        type(self).asked += 1
+        self.of_instance.append(item.slug)
+        return self.of_class.setdefault(item.pk, f"/{item.slug}/")
+
+
+@pytest.mark.parametrize("made", [Keeping, Keeping()])
+def test_what_methods_keep_does_not_count(made, publish):
+    """Else each build of a worker would render all pages."""
+    make_products(9)
+    publish(made)
+    rename(0, "renamed")
+    assert build_and_relay().sections[0].rendered == 1
+
+
 def test_the_code_of_get_absolute_url_counts_where_it_is_asked(monkeypatch):
     """It says where each row is found."""
     asked, declared = words({"location": None}), words({})
