@@ -652,7 +652,7 @@ class Keeping(Sitemap):
     """Keeps what it computes, as classes of projects do."""
 
     limit = 3
-    of_class: dict[int, str] = {}  # noqa: RUF012 - as it is written in projects
+    of_class: dict[int, str] = {}
     asked = 0
 
     def __init__(self):
