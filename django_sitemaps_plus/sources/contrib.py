@@ -43,7 +43,7 @@ MAX_DATED_ITEMS = 100
 
 # A class that overrides one of these has its own idea of pages; only its own code
 # knows what is on them.
-_OWN_PAGING = ("get_urls", "_urls", "paginator")
+_OWN_PAGING = ("get_urls", "_urls", "paginator", "_items")
 
 
 class SitemapSource(Source):

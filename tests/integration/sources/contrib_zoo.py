@@ -149,6 +149,11 @@ class OwnPaginator(OfList):
         return Paginator(self._items(), 4, orphans=1)
 
 
+class OwnPrivateItems(Plain):
+    def _items(self) -> Any:
+        return list(super()._items())[1:]
+
+
 class InLanguages(Plain):
     i18n = True
 
@@ -199,7 +204,7 @@ BY_KEY = [
 BY_POSITION = [OfList, OfNames, OfValues, OfUnion, Sliced, ListInLanguages]
 
 #: Paged by their own code.
-OWN_PAGES = [OwnUrls, OwnPrivateUrls, OwnPaginator]
+OWN_PAGES = [OwnUrls, OwnPrivateUrls, OwnPaginator, OwnPrivateItems]
 
 
 def made(kind: Any) -> Any:
