@@ -168,6 +168,8 @@ class KeySpace:
         # MySQL writes VALUES ROW(...); MariaDB and the others write VALUES (...).
         is_mysql = connection.vendor == "mysql" and not connection.mysql_is_mariadb
         row = "ROW(%s, {}, {})" if is_mysql else "(%s, {}, {})"
+        if connection.vendor == "sqlite" and isinstance(field, models.DecimalField):
+            row = "(CAST(%s AS NUMERIC), {}, {})"  # as the column has them, no text
         column = quote(str(field.column))
         table = quote(field.model._meta.db_table)
         rows = ", ".join([row.format(*place) for place in places])

@@ -31,7 +31,7 @@ from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.sources.contrib import SitemapSource
-from django_sitemaps_plus.sources.keys import has_text
+from django_sitemaps_plus.sources.keys import KeySpace, has_text
 from django_sitemaps_plus.sources.querysets import by_key
 from tests.integration.sources import contrib_zoo as zoo
 from tests.support.builds import build_and_relay, pass_grace
@@ -261,6 +261,26 @@ def test_the_text_of_a_type_of_django_gives_the_value_back(field, value):
 )
 def test_some_types_of_django_have_no_such_text(field):
     assert not has_text(field, unasked)
+
+
+@pytest.mark.database
+@isolate_apps("tests.support.testapp")
+def test_decimals_are_sorted_as_numbers():
+    """SQLite has them as texts where no column says otherwise."""
+
+    class Priced(models.Model):  # noqa: DJ008 - nobody reads it
+        price = models.DecimalField(primary_key=True, max_digits=9, decimal_places=3)
+
+        class Meta:
+            app_label, db_table = "testapp", "priced"
+
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE priced (price decimal(9, 3))")
+    space = KeySpace(Priced, "pk", "default")
+    keys = [Decimal(number) for number in ("1000", "-5", "9999.125", "999.5")]
+    assert space.sort_in(["-3.000", "999.500", "1234.5"], keys) == [1, -1, 2, 1]
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE priced")
 
 
 def rows_of(model: Any) -> None:
