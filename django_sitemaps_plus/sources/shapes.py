@@ -25,8 +25,6 @@ from django.db.models.lookups import In
 from django.db.models.sql import Query
 from django.utils.functional import LazyObject, Promise, cached_property
 
-from .route import Route
-
 # Dates in a query become such texts where the database has no type for them.
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
 
@@ -57,11 +55,12 @@ _HELD = "__code__", "__wrapped__", "__func__", "fget", "func", "args", "keywords
 # Types whose repr() says all, and is the same in every process.
 _PLAIN = (str, bytes, int, float, complex, type, Promise, Manager)
 
-# Calls whose results differ from process to process.
-_OF_PROCESS = re.compile(
-    r"(random|secrets|socket|time)\.\w+|(\w+\.)*(now|today|utcnow|localdate|localtime"
-    r"|uuid[1467]|getpid|gethostname|get_random_string)"
-)
+# Functions whose results differ from process to process, and modules of such.
+_FUNCTIONS = {
+    *("now", "today", "utcnow", "localdate", "localtime", "random", "getpid"),
+    *("uuid1", "uuid4", "uuid6", "uuid7", "gethostname", "get_random_string"),
+}
+_MODULES = ["random"], ["secrets"], ["socket"], ["time"]
 
 
 def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
@@ -133,8 +132,6 @@ def _held_by(code: Any) -> list[Any]:
 def _state_of(value: Any) -> str:
     """Return the type and state of what can be compared; "" of other objects."""
     kind: Any = type(value)
-    if isinstance(value, Route):
-        return f"{value!r} {value.compile().patterns}"
     if isinstance(value, ModuleType):  # whose repr() has a directory
         return value.__name__
     if isinstance(value, Manager):
@@ -167,7 +164,7 @@ def computed(kind: type) -> dict[str, str]:
     """
     try:
         tree = ast.parse(getsource(sys.modules[kind.__module__]))
-    except (KeyError, OSError, TypeError, SyntaxError):
+    except (KeyError, OSError, TypeError, ValueError, SyntaxError):
         return {}
     kinds = [it for it in ast.walk(tree) if isinstance(it, ast.ClassDef)]
     own = [it for it in kinds if it.name == kind.__name__]
@@ -175,13 +172,15 @@ def computed(kind: type) -> dict[str, str]:
     for node in chain(tree.body, *map(ast.walk, own)):
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
+        targets: list[Any] = (
+            node.targets if isinstance(node, ast.Assign) else [node.target]
+        )
+        names = [getattr(it, "id", getattr(it, "attr", "")) for it in targets]
         for part in ast.walk(node.value):
-            name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
-            if _OF_PROCESS.fullmatch(name) or getattr(part, "id", None) in found:
-                targets = (
-                    node.targets if isinstance(node, ast.Assign) else [node.target]
-                )
-                names = [getattr(it, "id", getattr(it, "attr", "")) for it in targets]
+            called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+            *modules, name = called.split(".")
+            differs = name in _FUNCTIONS or modules[:1] in _MODULES
+            if differs or getattr(part, "id", None) in found:
                 found |= dict.fromkeys(names, ast.unparse(node.value))
     return found
 

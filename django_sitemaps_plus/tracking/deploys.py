@@ -25,7 +25,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.sites import site_in
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, ViewSource
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, ViewSource
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import images_of
 from django_sitemaps_plus.sources.images import FileColumn
@@ -37,6 +37,7 @@ from django_sitemaps_plus.sources.languages import (
 )
 from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.related import related_queries
+from django_sitemaps_plus.sources.route import Route
 from django_sitemaps_plus.sources.shapes import computed, shape_of, words_of
 
 from .locating import compare_all, mark_all
@@ -198,16 +199,12 @@ def query_values(section: OpenSection, current: str) -> str:
     # To ask for items that are no queryset may read all rows.
     has_keys = current.partition(" ")[2] not in (PAGE, POSITION)
     queries = section.reader.queries() if has_keys else []
-    held = _held(section.source).values()
-    queries += [it for it in held if isinstance(it, models.QuerySet)]
+    source = section.source
+    given = source.sample if isinstance(source, SitemapSource) else source
+    held = () if isinstance(given, type) else vars(given).values()
+    queries += [it for it in held if issubclass(type(it), models.QuerySet)]
     shapes = [shape_of(queryset) for queryset in queries]
     return hashlib.sha256(repr(shapes).encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def _held(source: Source) -> dict[str, Any]:
-    """Return the attributes of an instance of a contrib class."""
-    given = source.sample if isinstance(source, SitemapSource) else source
-    return {} if isinstance(given, type) else dict(getattr(given, "__dict__", {}))
 
 
 def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
@@ -228,8 +225,8 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
     if isinstance(source, ModelSource):
         rows = listed_rows(source)
         yield words_of(rows)
-        if source.location is None:
-            yield words_of(getattr(source.model, "get_absolute_url", None))
+        asked = source.location is None and source.model
+        yield words_of(getattr(asked, "get_absolute_url", None))
         yield from map(words_of, related_queries(source, rows))
         files = images_of(source, rows, site.origin)
         if isinstance(files, FileColumn) and files.prefix:
@@ -238,11 +235,13 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
         sites = {code: site_in(code, site) for code in languages_of(source)}
         for code, own in (sites or {translation.get_language(): site}).items():
             with surroundings_in(code, own):  # in which patterns may be others
-                paths = source.location
+                located: Any = source.location
                 if isinstance(source, ViewSource):
                     # A view that has no URL is named by its error.
-                    paths = [attempt(source.location, it) for it in source.views]
-                yield f"{own} {words_of(paths)}"
+                    located = [attempt(source.location, it) for it in source.views]
+                elif isinstance(located, Route):
+                    located = f"{located!r} {located.compile().patterns}"
+                yield f"{own} {words_of(located)}"
 
 
 def _members(owner: Any, site: Site) -> list[str]:

@@ -935,7 +935,7 @@ class TestExplained:
         ("given", "near"),
         [
             ("W014", "E014, W013, E013"),  # it was one
-            ("W99", "E063, E062, E061"),
+            ("W99", "E063, E062, W061"),
             ("models.W042", "E042, W043, E040"),
             ("", "E001, W001, E002"),
         ],
