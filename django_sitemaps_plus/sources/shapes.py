@@ -168,6 +168,7 @@ def computed(kind: type) -> dict[str, str]:
         return {}
     kinds = [it for it in ast.walk(tree) if isinstance(it, ast.ClassDef)]
     own = [it for it in kinds if it.name == kind.__name__]
+    body = {*tree.body, *chain.from_iterable([it.body for it in own])}
     found = dict[str, str]()
     for node in chain(tree.body, *map(ast.walk, own)):
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -175,7 +176,8 @@ def computed(kind: type) -> dict[str, str]:
         targets: list[Any] = (
             node.targets if isinstance(node, ast.Assign) else [node.target]
         )
-        names = [getattr(it, "id", getattr(it, "attr", "")) for it in targets]
+        # Other names in methods are their own.
+        names = [getattr(it, "id" if node in body else "attr", "") for it in targets]
         for part in ast.walk(node.value):
             called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
             *modules, name = called.split(".")
