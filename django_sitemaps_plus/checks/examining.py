@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import suppress
-from functools import cache, partial, wraps
-from importlib.metadata import PackageNotFoundError, metadata
+from functools import partial, wraps
 from traceback import walk_tb
 from typing import Any
 
@@ -35,21 +33,8 @@ def warning(number: int, message: str, hint: str) -> checks.CheckMessage:
     return _message(checks.WARNING, f"W{number:03}", message, hint)
 
 
-@cache
-def documentation() -> str:
-    """Return the address of the documentation of this release, without a slash."""
-    with suppress(PackageNotFoundError):  # a checkout that nobody has installed
-        for line in metadata("django-sitemaps-plus").get_all("Project-URL", []):
-            label, _, url = line.partition(", ")
-            if label.lower() == "documentation":
-                return str(url).rstrip("/")
-    return ""
-
-
 def _message(level: int, code: str, message: str, hint: str) -> checks.CheckMessage:
     hint = f"{hint} See: manage.py sitemap_doctor --explain {code}"
-    if url := documentation():
-        hint += f" or {url}/reference/checks.html#{code.lower()}"
     return checks.CheckMessage(level, message, hint, id=f"sitemaps_plus.{code}")
 
 

@@ -258,11 +258,10 @@ def workers(site: Site) -> Findings:
     for it in gone:
         yield Finding("workers", False, f"{it.subject}: {it.message}", it.cure)
     words = _("last seen %(age)s")
-    ages = {it: f"{it} {words % {'age': age(it.seen_at)}}" for it in seen}
-    ages = {it: said.replace("\xa0", " ") for it, said in ages.items()}
-    if there := [ages[it] for it in seen if it.is_there]:
+    ages = {it: words % {"age": age(it.seen_at).replace("\xa0", " ")} for it in seen}
+    if there := [f"{it} {ages[it]}" for it in seen if it.is_there]:
         yield Finding("workers", True, "; ".join(there))
-    ended = [ages[it] for it in seen if it.has_ended]
+    ended = [f"{it} {ages[it]}" for it in seen if it.has_ended]
     if not executor.is_listening:
         if not there and not gone:
             none = _("No workers: commands alone build and notify.")
@@ -271,9 +270,10 @@ def workers(site: Site) -> Findings:
     for fault, remedy in executor.schedule_faults():
         yield Finding("schedule", None, fault, remedy)
     if (faults := executor.worker_faults()) is not None:
-        answers = _("Workers that answer: %s") % ", ".join(executor.workers())
-        found = [Finding("workers", False, *it) for it in faults]
-        yield from found or [Finding("workers", True, answers)]
+        yield from (found := [Finding("workers", False, *it) for it in faults])
+        if not found:
+            answers = _("Workers that answer: %s") % ", ".join(executor.workers())
+            yield Finding("workers", True, answers)
     elif not there:
         unknown = _("Not known: these workers cannot be asked.")
         yield Finding("workers", None, " ".join([unknown, *ended]), _SWEEP)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from email.message import Message
-from importlib.metadata import PackageNotFoundError
 from typing import Any
 from unittest import mock
 from unittest.mock import Mock
@@ -38,7 +36,6 @@ from django_sitemaps_plus.checks import (
     check_sources,
     check_token,
     check_urls,
-    examining,
 )
 from django_sitemaps_plus.conf import AppSettings, Site, in_force
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -892,7 +889,6 @@ class TestKeyFiles:
 
 
 #: Asks the package anew.
-uncached = examining.documentation.__wrapped__
 
 
 class TestExplained:
@@ -903,26 +899,6 @@ class TestExplained:
         for message in check_settings():
             command = message.hint.partition(" See: manage.py ")[2]
             assert run(*command.split()).startswith(f"{message.id}\n\n")
-
-    @pytest.mark.parametrize(
-        "url", ["https://docs.example/en/", "https://docs.example"]
-    )
-    def test_the_address_is_named_where_the_package_has_one(self, monkeypatch, url):
-        package = Message()
-        package["Project-URL"] = "Source, https://code.example"
-        package["Project-URL"] = f"Documentation, {url}"
-        monkeypatch.setattr(examining, "metadata", lambda name: package)
-        monkeypatch.setattr(examining, "documentation", uncached)
-        page = f"{url.rstrip('/')}/reference/checks.html#w013"
-        hint = examining.warning(13, "Rows may depend.", "Declare it.").hint
-        assert hint.endswith(f" --explain W013 or {page}")
-
-    def test_a_checkout_that_is_not_installed_has_none(self, monkeypatch):
-        missing = Mock(side_effect=PackageNotFoundError)
-        monkeypatch.setattr(examining, "metadata", missing)
-        monkeypatch.setattr(examining, "documentation", uncached)
-        hint = examining.warning(13, "Rows may depend.", "Declare it.").hint
-        assert hint == "Declare it. See: manage.py sitemap_doctor --explain W013"
 
     @pytest.mark.parametrize("given", ["W013", "w013", "sitemaps_plus.W013", " w013 "])
     def test_an_id_may_be_written_as_people_do(self, run, given):
