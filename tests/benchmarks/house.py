@@ -26,15 +26,15 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 32_750,
-    "files": 201,
+    "lines of the package": 32_920,
+    "files": 202,
     "most files in a folder": 21,
     "lines of the longest file": 400,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
     "functions called once": 336,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 217,
+    "private functions used once": 218,
     "private functions used once, % of all functions": 11.9,
     "lines that are imports, %": 10.5,
     "star imports": 0,
@@ -43,9 +43,9 @@ LIMITS: dict[str, float] = {
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 415,
+    "functions that a build passes": 416,
     "files that a build passes": 68,
-    "lines of tests and support": 59_150,
+    "lines of tests and support": 57_950,
     "lines of programs of tests": 10_650,
 }
 
