@@ -212,7 +212,7 @@ class TestSharedWork:
             tasks.refresh.delay()
             wait_until_done(40)
             printed = "".join([worker.printed() for worker in workers])
-        # Of a refresh that built all of them the next would have nothing to do.
+        # After a refresh that built all of them the next would have nothing to do.
         seconds = re.findall(
             r"tasks\.build_pages\[\S+\] succeeded in ([\d.]+)", printed
         )

@@ -630,7 +630,7 @@ def test_rows_and_the_time_of_an_instance_do_not_count(django_assert_num_queries
 
 
 def test_a_build_of_another_process_renders_nothing(tmp_path):
-    """It has other hashes, addresses, times and directories, and the same code."""
+    """Hashes, addresses, times and directories differ, and the code does not."""
     found, root = [], Path(__file__).parents[3]
     for number, zone in ("1", "UTC"), ("2", "Asia/Tokyo"):
         own = {"PYTHONPATH": str(root), "PYTHONHASHSEED": number, "TZ": zone}
