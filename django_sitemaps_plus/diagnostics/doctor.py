@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
-from multiprocessing import get_context
 from shlex import quote
 from typing import Any
 from urllib.parse import urlsplit
 
-import django
 from django.conf import settings
 from django.core.checks import ERROR, run_checks
 from django.db import Error, connections
@@ -21,7 +18,6 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from django_sitemaps_plus import cache, sites
-from django_sitemaps_plus.building.pool import reason_against
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings, setting_name
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
@@ -37,7 +33,6 @@ from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.site_urls import INCLUDED, index_url
 from django_sitemaps_plus.storage import delete_object, is_intact, store_object
 from django_sitemaps_plus.storage.objects import list_objects, read_object
-from django_sitemaps_plus.tracking.deploys import parts_of_sections
 from django_sitemaps_plus.tracking.schedule import STATUS_INTERVAL
 
 from .answers import look
@@ -178,23 +173,6 @@ def _sections(site: Site) -> Findings:
             yield Finding(name, ok, text, remedy if ok is False else "")
             for part, doubt in doubts.items():
                 yield Finding(f"{name} ({part})", None, *doubt)
-
-
-def _processes(site: Site) -> Findings:
-    """Compare what sources are here with what they are in another process."""
-    if reason_against():
-        return
-    spawn, others = get_context("spawn"), dict[str, set[str]]()
-    with suppress(Exception), ProcessPoolExecutor(1, spawn, django.setup) as pool:
-        others = pool.submit(parts_of_sections, site).result()
-    for name, parts in parts_of_sections(site).items():
-        told = {it.partition(" = ") for it in parts ^ others.get(name, parts)}
-        names = {it if it.isidentifier() else "its query" for it, *_ in told}
-        if names:
-            text = f"{', '.join(sorted(names))}: different in each process, whose "
-            text += "build renders all pages therefore"
-            remedy = "Sort what comes from a set; write a constant, or a method."
-            yield Finding(f"section {name}", None, text, remedy)
 
 
 def _storage(site: Site) -> Findings:
@@ -389,7 +367,6 @@ _PROBES: dict[str, tuple[Callable[[Site], Findings], str]] = {
     "files": (_files, "Let this user read there."),
     "cache": (_cache, "Start the cache, and compare CACHES."),
     "sections": (_sections, _ROWS),
-    "processes": (_processes, _ROWS),
     "index": (_index, _INCLUDE),
     "robots.txt": (_robots, _INCLUDE),
     "key files": (_key_files, _INCLUDE),

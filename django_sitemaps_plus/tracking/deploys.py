@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import ChainMap
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import date, timedelta
 from types import FunctionType
 from typing import Any
@@ -14,7 +13,7 @@ from django.conf import settings
 from django.db import connections, models
 from django.utils import translation
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.documents import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
@@ -178,17 +177,6 @@ def fingerprint(section: OpenSection) -> str:
         kinds = (name for name, it in _KEY_TYPES.items() if isinstance(field, it))
         kind = next(kinds, "other")
     return f"{digest.hexdigest()[:_DIGITS]} {kind}"
-
-
-def parts_of_sections(site: Site) -> dict[str, set[str]]:
-    """Return what the fingerprints of sections that are built are made of, by name."""
-    found = dict[str, set[str]]()
-    for name in registry:
-        section = open_section(name, site)
-        with suppress(SourceError), section.reading():
-            if section.source.live is not True:
-                found[name] = set(_parts(section, None))
-    return found
 
 
 def query_values(section: OpenSection, current: str) -> str:

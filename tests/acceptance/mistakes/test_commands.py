@@ -144,16 +144,6 @@ class TestDoctor:
         assert "✓ index: https://blog.example/sitemap.xml answers 200" in done.stdout
         assert "- origin: search engines cannot reach" in done.stdout
 
-    def test_what_differs_in_each_process_is_named(self, project):
-        """Its section is rendered by each build of another process."""
-        project.write("blog/tokens.py", "import uuid\nTOKEN = str(uuid.uuid4())\n")
-        own = "from blog.tokens import TOKEN as token\n    names = [*{*'abcdefgh'}]"
-        end = "\n\n    def get"
-        project.replace("blog/sitemaps.py", end, f"\n    {own}{end}")
-        found = json.loads(project.manage("sitemap_doctor", "--json").stdout)
-        [told] = [it["text"] for it in found if "process," in it["text"]]
-        assert told.startswith("names, token: ")
-
 
 def test_explain_names_what_leaves_a_post_out_and_near_misses(project):
     project.rows(3)
