@@ -30,7 +30,8 @@ def settings_faults() -> Iterator[SettingsFault]:
     """Yield the faults that checks report, which a server does not run."""
     configured, known = conf.get_settings(), AppSettings.keys()
     if configured.unknown is None:
-        message = f"{SETTING} is {getattr(settings, SETTING)!r}, which is not a dict."
+        kind = type(getattr(settings, SETTING)).__name__  # the value may have secrets
+        message = f"{SETTING} is a {kind}, which is not a dict."
         remedy = f"Write {SETTING} = {{'BASE_URL': 'https://shop.example'}}."
         yield SettingsFault(2, message, remedy)
     for key in configured.unknown or ():
@@ -44,7 +45,10 @@ def settings_faults() -> Iterator[SettingsFault]:
             yield SettingsFault(2, message, f"The default is {item.default!r}.")
 
     if (alias := configured.cache) not in settings.CACHES:
-        message = f"{SETTING}['CACHE'] is {alias!r}, which CACHES does not define."
+        named = (
+            repr(alias) if str(alias).isidentifier() else "no alias"
+        )  # perhaps a URL
+        message = f"{SETTING}['CACHE'] is {named}, which CACHES does not define."
         yield SettingsFault(
             6, message, f"Use one of these: {', '.join(settings.CACHES)}."
         )
@@ -52,6 +56,10 @@ def settings_faults() -> Iterator[SettingsFault]:
         get_executor()
     except ConfigurationError as fault:
         message, _, remedy = str(fault).rpartition(". ")
+        cause = fault.__cause__
+        if cause and not isinstance(cause, ImportError):  # its words may have secrets
+            name = conf.setting_name("EXECUTOR")
+            message = f"{name} cannot be used: {type(cause).__name__}"
         yield SettingsFault(8, f"{message}.", remedy)
 
     remedy = f"Correct it in {conf.setting_name('ENGINES')}."

@@ -163,7 +163,8 @@ def computed(kind: type) -> dict[str, str]:
     Each with its expression. Where there is no text of the module, none is known.
     """
     try:
-        tree = ast.parse(getsource(sys.modules[kind.__module__]))
+        module = sys.modules[kind.__module__]
+        tree = ast.parse(getsource(module))
     except (KeyError, OSError, TypeError, ValueError, SyntaxError):
         return {}
     kinds = [it for it in ast.walk(tree) if isinstance(it, ast.ClassDef)]
@@ -178,12 +179,20 @@ def computed(kind: type) -> dict[str, str]:
         )
         # Other names in methods are their own.
         names = [getattr(it, "id" if node in body else "attr", "") for it in targets]
+        if isinstance(node.value, ast.BoolOp | ast.IfExp):
+            continue  # it may be the other value
+        text, differs = ast.unparse(node.value), False
         for part in ast.walk(node.value):
             called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
             *modules, name = called.split(".")
-            differs = name in _FUNCTIONS or modules[:1] in _MODULES
-            if differs or getattr(part, "id", None) in found:
-                found |= dict.fromkeys(names, ast.unparse(node.value))
+            is_module = modules[:1] in _MODULES and isinstance(
+                vars(module).get(modules[0]), ModuleType
+            )
+            differs |= name in _FUNCTIONS or is_module
+            if (used := found.get(getattr(part, "id", ""))) is not None:
+                text, differs = f"{text} of {used}", True
+        if differs:
+            found |= dict.fromkeys(names, text)
     return found
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connections, models
 from django.utils import translation
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.documents import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section

@@ -97,6 +97,17 @@ def test_a_wrong_setting_is_told_and_ends_nothing(
         call_command("sitemap_status", stdout=StringIO())
 
 
+def test_no_secret_of_a_wrong_setting_is_shown(admin_client, settings):
+    given = settings.SITEMAPS_PLUS
+    for value in (
+        [("MONITORING_TOKEN", "s3cr3t")],
+        {**given, "CACHE": "redis://:s3cr3t@host/0"},
+        {**given, "MONITORING_TOKEN": 5, "ENGINES": {"a": {"OPTIONS": "s3cr3t"}}},
+    ):
+        settings.SITEMAPS_PLUS = value
+        assert "s3cr3t" not in admin_client.get(HEALTH).text
+
+
 class TestAccess:
     @pytest.mark.parametrize("path", PATHS)
     @pytest.mark.parametrize(
