@@ -300,7 +300,7 @@ def pause_seconds(failures: int, first: float, longest: float) -> float:
 def has_failed(prefix: str = "") -> Q:
     """Return the condition on dirty pages that no builder could finish, by a path.
 
-    One that left no error hangs or died, and no other has taken its page over.
+    A builder that left no error hangs or died, and no other has taken its page over.
     """
     told = Now() - LEASES_TOLD * get_settings().lease
     is_left = ~Q(**{f"{prefix}token": ""}) & Q(**{f"{prefix}claimed_at__lt": told})

@@ -57,7 +57,7 @@ _KEY_TYPES: dict[str, Any] = {
 #: Types of keys in the fingerprints of sources that are not paged by key.
 PAGE, POSITION = "page", "position"
 
-#: What classes and instances held when this process first met them: by id, site and
+#: Attributes of classes and instances as this process first met them: by id, site and
 #: language, with the owner, so that no other gets its id.
 _MET: dict[Any, tuple[Any, list[str]]] = {}
 
