@@ -127,9 +127,11 @@ class TestOtherProcesses:
         assert others == [False] * 5
         assert is_free()
 
-    def test_a_caller_that_waits_keeps_the_turn_of_what_it_computes(self, monkeypatch):
+    def test_a_caller_that_waits_keeps_the_turn_of_what_it_computes(
+        self, waited, monkeypatch
+    ):
         """Or another process would begin to compute it."""
-        monkeypatch.setattr(single_flight, "MAX_WAIT", 0.5)
+        monkeypatch.setattr(claims, "time", single_flight.time)
         extended = []
         monkeypatch.setattr(
             single_flight, "extend", lambda key, _: extended.append(key)
