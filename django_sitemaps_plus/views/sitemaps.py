@@ -49,6 +49,10 @@ _TEXT = "text/plain; charset=utf-8"
 _OLD_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 
+class _Gone(Exception):
+    """A page existed once: it was merged into another, or a new plan has fewer."""
+
+
 def put_off(view: View) -> View:
     """Make a view answer 503, and log why, where there can be no sitemap."""
 
@@ -71,6 +75,8 @@ def _of_site(view: View) -> View:
         with in_force(get_site(request)):
             try:
                 return view(request, *args, **kwargs)
+            except _Gone:
+                return gone()
             except Http404:
                 registry.must_be_whole()
                 raise
@@ -104,10 +110,8 @@ def page(
 
     404 where it does not exist yet or has no entries, 410 where it once existed.
     """
-    row, fault = _row(section, int(number))
     try:
-        if row is None and _is_gone(section, int(number)):
-            return gone()
+        row, fault = _page_row(section, int(number))
     except Http404:
         if as_file:
             raise
@@ -134,9 +138,7 @@ def text(
 
     if int(number) and (name := f"{section}-{number}") in registry:
         section, number = name, "0"
-    row, fault = _row(section, int(number) or None)
-    if row is None and _is_gone(section, int(number)):
-        return gone()
+    row, fault = _page_row(section, int(number) or None)
     render = partial(text_sitemap, section, int(number), row)
     try:
         return _answer(request, None, render, as_file, fault, content_type=_TEXT)
@@ -200,8 +202,16 @@ def _row(section: str, number: int | None) -> tuple[Page | None, str]:
     return row, ""
 
 
-def _is_gone(section: str, number: int) -> bool:
-    """Return whether a page existed once; 404 where it never did, nor could be live."""
+def _page_row(section: str, number: int | None) -> tuple[Page | None, str]:
+    """Return the same; without a row it is a page of the live plan.
+
+    Raises:
+        _Gone: it existed once.
+        Http404: it never did, nor could it be live.
+    """
+    row, fault = _row(section, number)
+    if row is not None:
+        return row, fault
     own = Section.objects.filter(site=get_site().name, name=section)
     try:
         planned = own.filter(next_number__gt=1)
@@ -210,11 +220,14 @@ def _is_gone(section: str, number: int) -> bool:
         if is_outage(error):
             raise
         next_number = None  # as in _row()
-    if next_number is None and section in registry:
-        return False
-    if next_number is None or not 0 < number < next_number:
+    if next_number is not None:
+        # The plan may have come since its page was looked for.
+        row, fault = _row(section, number)
+        if row is None and number is not None and number < next_number:
+            raise _Gone
+    if row is None and (next_number is not None or section not in registry):
         raise Http404("No such page")
-    return True  # it was merged into another, or a new plan has fewer
+    return row, fault
 
 
 def _answer(

@@ -75,6 +75,22 @@ class TestIndexAndPages:
         sections.register("products", ProductSource)
         assert list(crawl()) == [PAGE]
 
+    @pytest.mark.parametrize("path", [PAGE, f"{PAGE}.gz", "/sitemap-products.txt"])
+    def test_a_page_that_is_planned_while_it_is_asked_for(self, stock, client, path):
+        """It was never gone: a crawler would forget it."""
+        stock(3)
+        builds = [build_fully]
+
+        def build(execute: Any, sql: str, *rest: Any) -> Any:
+            found = execute(sql, *rest)
+            if "sitemaps_plus_page" in sql and builds:
+                builds.pop()()
+            return found
+
+        with connection.execute_wrapper(build):
+            assert client.get(path).status_code == 200
+        assert not builds
+
     def test_a_section_may_end_like_a_page(self, sections, stock, crawl):
         """The number is what follows the last hyphen."""
         stock(3, limit=2, name="a-1")
