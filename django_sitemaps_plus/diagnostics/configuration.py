@@ -45,9 +45,8 @@ def settings_faults() -> Iterator[SettingsFault]:
             yield SettingsFault(2, message, f"The default is {item.default!r}.")
 
     if (alias := configured.cache) not in settings.CACHES:
-        named = (
-            repr(alias) if str(alias).isidentifier() else "no alias"
-        )  # perhaps a URL
+        # A URL in its place may have a password.
+        named = repr(alias) if str(alias).isidentifier() else "no alias"
         message = f"{SETTING}['CACHE'] is {named}, which CACHES does not define."
         yield SettingsFault(
             6, message, f"Use one of these: {', '.join(settings.CACHES)}."
